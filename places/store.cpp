@@ -1,0 +1,155 @@
+#include "places/store.hpp"
+
+#include "base/result.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace places {
+
+PlaceId Store::add_place(Place place) {
+    boxes_.push_back(std::make_unique<Box>());
+    boxes_.back()->place = std::move(place);
+    return static_cast<PlaceId>(boxes_.size() - 1);
+}
+
+Slot Store::free_slot() {
+    if (!free_.empty()) {
+        const Slot slot = free_.back();
+        free_.pop_back();
+        return slot;
+    }
+    base::check(used_ < no_slot, "a model holds at most 2^32 - 1 tokens");
+    if ((used_ >> page_bits) == pages_.size()) pages_.push_back(std::make_unique<Page>());
+    return used_++;
+}
+
+Slot Store::add(Token token) {
+    const Slot slot = free_slot();
+    Token& stored = at(slot);
+    stored = std::move(token);
+    Box& box = *boxes_[stored.place];
+    base::check(ids_.emplace(stored.id, slot).second, "a token id is given once");
+    stored.place_previous = box.tail;
+    stored.place_next = no_slot;
+    (box.tail == no_slot ? box.head : at(box.tail).place_next) = slot;
+    box.tail = slot;
+    ++box.place.count;
+    if (stored.holder != 0) ++box.place.reserved;
+    if (stored.visible_at.us != 0) ++box.place.delayed;
+    if (bindable(stored)) link(slot);
+    return slot;
+}
+
+void Store::remove(Slot slot) {
+    Token& token = at(slot);
+    Box& box = *boxes_[token.place];
+    if (bindable(token)) unlink(slot);
+    if (token.holder != 0) --box.place.reserved;
+    if (token.visible_at.us != 0) --box.place.delayed;
+    --box.place.count;
+    (token.place_previous == no_slot ? box.head : at(token.place_previous).place_next) =
+        token.place_next;
+    (token.place_next == no_slot ? box.tail : at(token.place_next).place_previous) =
+        token.place_previous;
+    if (recording_ && box.place.capacity) {
+        changes_.push_back({Change::Kind::left, token.place, slot, token.case_id});
+    }
+    ids_.erase(token.id);
+    token.data = {};
+    free_.push_back(slot);
+}
+
+void Store::reserve(Slot slot, Holder holder) {
+    Token& token = at(slot);
+    base::check(token.holder == 0, "a token is reserved by at most one firing");
+    if (bindable(token)) unlink(slot);
+    token.holder = holder;
+    ++boxes_[token.place]->place.reserved;
+}
+
+void Store::release(Slot slot) {
+    Token& token = at(slot);
+    base::check(token.holder != 0, "only a reserved token can be released");
+    token.holder = 0;
+    --boxes_[token.place]->place.reserved;
+    if (bindable(token)) link(slot);
+}
+
+void Store::reveal(Slot slot) {
+    Token& token = at(slot);
+    if (token.visible_at.us == 0) return;
+    token.visible_at = {};
+    --boxes_[token.place]->place.delayed;
+    if (bindable(token)) link(slot);
+}
+
+Slot Store::find(base::TokenId id) const {
+    const auto found = ids_.find(id);
+    return found == ids_.end() ? no_slot : found->second;
+}
+
+Slot Store::first_bindable(PlaceId id, base::CaseId case_id) const {
+    const auto& cases = boxes_[id]->cases;
+    const auto found = cases.find(case_id.seq);
+    return found == cases.end() ? no_slot : found->second.head;
+}
+
+std::uint32_t Store::count_bindable(PlaceId id, base::CaseId case_id) const {
+    const auto& cases = boxes_[id]->cases;
+    const auto found = cases.find(case_id.seq);
+    return found == cases.end() ? 0 : found->second.count;
+}
+
+Index* Store::add_index(PlaceId id, bool by_case, Index::Classify classify) {
+    Box& box = *boxes_[id];
+    auto& index = box.indexes.emplace_back(std::make_unique<Index>(by_case, std::move(classify)));
+    for (Slot slot = box.head; slot != no_slot; slot = token(slot).place_next) {
+        if (bindable(token(slot))) index->link(slot, token(slot));
+    }
+    return index.get();
+}
+
+void Store::remove_index(PlaceId id, const Index* index) {
+    std::erase_if(boxes_[id]->indexes, [&](const auto& held) { return held.get() == index; });
+}
+
+void Store::link(Slot slot) {
+    Token& token = at(slot);
+    Box& box = *boxes_[token.place];
+    Bucket& bucket = box.cases[token.case_id.seq];
+    // As in Index::link: a freed token is older than most that wait.
+    Slot after = bucket.tail;
+    if (after != no_slot && token.id < at(after).id) {
+        Slot before = bucket.head;
+        while (at(before).id < token.id)
+            before = at(before).bucket_next;
+        after = at(before).bucket_previous;
+    }
+    token.bucket_previous = after;
+    token.bucket_next = after == no_slot ? bucket.head : at(after).bucket_next;
+    (after == no_slot ? bucket.head : at(after).bucket_next) = slot;
+    (token.bucket_next == no_slot ? bucket.tail : at(token.bucket_next).bucket_previous) = slot;
+    ++bucket.count;
+    for (const auto& index : box.indexes)
+        index->link(slot, token);
+    if (recording_) {
+        changes_.push_back({Change::Kind::bindable, token.place, slot, token.case_id});
+    }
+}
+
+void Store::unlink(Slot slot) {
+    Token& token = at(slot);
+    Box& box = *boxes_[token.place];
+    const auto entry = box.cases.find(token.case_id.seq);
+    Bucket& bucket = entry->second;
+    (token.bucket_previous == no_slot ? bucket.head : at(token.bucket_previous).bucket_next) =
+        token.bucket_next;
+    (token.bucket_next == no_slot ? bucket.tail : at(token.bucket_next).bucket_previous) =
+        token.bucket_previous;
+    if (--bucket.count == 0) box.cases.erase(entry);
+    for (const auto& index : box.indexes)
+        index->unlink(slot);
+}
+
+}  // namespace places
