@@ -11,7 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 int main(int argc, char** argv) {
     if (argc != 2 || !std::filesystem::is_directory(argv[1])) {
-        std::fprintf(stderr, "usage: %s FOLDER (a folder of inputs, next to the target)\n", argv[0]);
+        std::fprintf(
+            stderr, "usage: %s FOLDER (a folder of inputs, next to the target)\n", argv[0]
+        );
         return 2;
     }
     std::size_t files = 0;
