@@ -1,0 +1,136 @@
+#include "nets/analysis/pt_net.hpp"
+
+#include "base/result.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace nets::analysis {
+
+std::string_view name(Abstraction::Kind kind) {
+    switch (kind) {
+        case Abstraction::Kind::data:
+            return "data";
+        case Abstraction::Kind::guard:
+            return "guard";
+        case Abstraction::Kind::time:
+            return "time";
+        case Abstraction::Kind::priority:
+            return "priority";
+        case Abstraction::Kind::weight:
+            return "weight";
+        case Abstraction::Kind::outputs:
+            return "outputs";
+        case Abstraction::Kind::environment:
+            return "environment";
+    }
+    base::check(false, "a kind of abstraction outside its enumeration");
+    return {};
+}
+
+Marking initial_marking(const PtNet& net, Count cases) {
+    Marking marking;
+    marking.reserve(net.places.size());
+    for (const PtPlace& place : net.places)
+        marking.push_back(place.initial);
+    if (net.start) marking[*net.start] += cases;
+    return marking;
+}
+
+std::int64_t Touch::change() const {
+    return static_cast<std::int64_t>(produce) - static_cast<std::int64_t>(consume);
+}
+
+std::vector<Touch> touches(const PtNet& net, TransitionId transition) {
+    const PtTransition& it = net.transitions[transition];
+    std::map<PlaceId, Touch> found;
+    const auto at = [&](PlaceId place) -> Touch& {
+        Touch& touch = found[place];
+        touch.place = place;
+        return touch;
+    };
+    for (const PtArc& arc : it.consume) {
+        at(arc.place).consume += arc.weight;
+        at(arc.place).need = std::max(at(arc.place).need, at(arc.place).consume);
+    }
+    for (const PtArc& arc : it.read) {
+        at(arc.place).need = std::max(at(arc.place).need, arc.weight);
+    }
+    for (const PtArc& arc : it.produce)
+        at(arc.place).produce += arc.weight;
+    for (const PlaceId place : it.reset)
+        at(place).reset = true;
+    for (const PtArc& arc : it.inhibit) {
+        std::optional<Count>& below = at(arc.place).below;
+        below = std::min(below.value_or(arc.weight), arc.weight);
+    }
+    std::vector<Touch> result;
+    for (auto& [place, touch] : found) {
+        const std::optional<Count> capacity = net.places[place].capacity;
+        if (capacity && touch.produce > 0) {
+            const Count room = *capacity + (touch.reset ? 0 : touch.consume);
+            if (touch.produce > room) {
+                touch.below = 0;
+            } else if (!touch.reset) {
+                const Count below = room - touch.produce + 1;
+                touch.below = std::min(touch.below.value_or(below), below);
+            }
+        }
+        result.push_back(touch);
+    }
+    return result;
+}
+
+std::vector<std::vector<Touch>> all_touches(const PtNet& net) {
+    std::vector<std::vector<Touch>> result;
+    result.reserve(net.transitions.size());
+    for (TransitionId t = 0; t < net.transitions.size(); ++t)
+        result.push_back(touches(net, t));
+    return result;
+}
+
+bool enabled(const PtNet& net, const Marking& marking, TransitionId transition) {
+    return std::ranges::all_of(touches(net, transition), [&](const Touch& touch) {
+        const Count held = marking[touch.place];
+        return held >= touch.need && (!touch.below || held < *touch.below);
+    });
+}
+
+Marking fired(const PtNet& net, const Marking& marking, TransitionId transition) {
+    Marking after = marking;
+    for (const Touch& touch : touches(net, transition)) {
+        Count& held = after[touch.place];
+        base::check(held >= touch.consume, "only an enabled transition fires");
+        held = (touch.reset ? 0 : held - touch.consume) + touch.produce;
+    }
+    return after;
+}
+
+std::optional<Marking> replayed(
+    const PtNet& net, Marking marking, std::span<const TransitionId> sequence
+) {
+    for (const TransitionId transition : sequence) {
+        if (!enabled(net, marking, transition)) return std::nullopt;
+        marking = fired(net, marking, transition);
+    }
+    return marking;
+}
+
+const std::string& label(const PtPlace& place) {
+    return place.name.empty() ? place.id : place.name;
+}
+
+const std::string& label(const PtTransition& transition) {
+    return transition.name.empty() ? transition.id : transition.name;
+}
+
+bool plain(const PtNet& net) {
+    return std::ranges::none_of(
+               net.places, [](const PtPlace& place) { return place.capacity.has_value(); }
+           ) &&
+           std::ranges::all_of(net.transitions, [](const PtTransition& transition) {
+               return transition.inhibit.empty() && transition.reset.empty();
+           });
+}
+
+}  // namespace nets::analysis

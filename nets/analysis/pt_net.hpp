@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Answers about a net before it runs. Everything here works on a `PtNet`: places that hold counts
+/// of tokens, no data. All of it is pure; time comes in with `Limits`.
+namespace nets::analysis {
+
+using PlaceId = std::uint32_t;       ///< into PtNet::places
+using TransitionId = std::uint32_t;  ///< into PtNet::transitions
+using Count = std::uint64_t;         ///< tokens
+
+/// The most tokens that an initial marking, a weight or a capacity may name. Sums of them stay far
+/// from the end of 64 bits.
+inline constexpr Count count_max = 1'000'000'000;
+
+struct PtArc {
+    PlaceId place = 0;
+    Count weight = 1;
+    bool operator==(const PtArc&) const = default;
+};
+
+struct PtPlace {
+    std::string id{};    ///< unique among the places
+    std::string name{};  ///< for people; may be empty
+    Count initial = 0;
+    std::optional<Count> capacity{};
+    bool operator==(const PtPlace&) const = default;
+};
+
+/// In each list a place stands at most once. A transition is enabled when every consumed and every
+/// read place holds at least the weight (each for itself, not summed), every inhibiting place holds
+/// fewer than the weight, and no place that it produces into would exceed its capacity. It fires by
+/// taking, then emptying the reset places, then producing.
+struct PtTransition {
+    std::string id{};    ///< unique among the transitions
+    std::string name{};  ///< for people; may be empty
+    std::vector<PtArc> consume{};
+    std::vector<PtArc> produce{};
+    std::vector<PtArc> read{};
+    std::vector<PtArc> inhibit{};
+    std::vector<PlaceId> reset{};
+    /// True when the abstraction left out something that could keep it from firing (a guard, say),
+    /// so that a sequence which fires it is not certain on the real net.
+    bool may_refuse = false;
+    bool operator==(const PtTransition&) const = default;
+};
+
+/// Something of the real net that this one does not have.
+struct Abstraction {
+    enum class Kind : std::uint8_t { data, guard, time, priority, weight, outputs, environment };
+    Kind kind = Kind::data;
+    std::string element{};  ///< id of the place or transition; empty: the net
+    std::string what{};     ///< for people
+    bool operator==(const Abstraction&) const = default;
+};
+std::string_view name(Abstraction::Kind kind);
+
+struct PtNet {
+    std::string name;
+    std::vector<PtPlace> places;
+    std::vector<PtTransition> transitions;
+    /// Where a case begins, and where it may end. `places[*start].initial` counts without the case.
+    std::optional<PlaceId> start;
+    std::vector<PlaceId> end;
+    std::vector<Abstraction> abstracted;
+    bool operator==(const PtNet&) const = default;
+};
+
+using Marking = std::vector<Count>;  ///< one count a place
+
+/// The initial marking, with `cases` tokens put on `start` where the net has one.
+Marking initial_marking(const PtNet& net, Count cases = 1);
+bool enabled(const PtNet& net, const Marking& marking, TransitionId transition);
+/// The marking after firing an enabled transition.
+Marking fired(const PtNet& net, const Marking& marking, TransitionId transition);
+/// The marking at the end of a firing sequence, or nothing when some step is not enabled.
+std::optional<Marking> replayed(
+    const PtNet& net, Marking marking, std::span<const TransitionId> sequence
+);
+
+/// What a person calls it: the name, or the id where it has none.
+const std::string& label(const PtPlace& place);
+const std::string& label(const PtTransition& transition);
+
+/// What a transition asks of one place and does to it, all arcs together.
+struct Touch {
+    PlaceId place = 0;
+    Count need = 0;                ///< at least so many must be there
+    std::optional<Count> below{};  ///< fewer than so many must be there (inhibit, capacity)
+    bool reset = false;
+    Count consume = 0;
+    Count produce = 0;
+    [[nodiscard]] std::int64_t change() const;  ///< of a firing; for a place that is not reset
+    [[nodiscard]] bool changes() const { return reset || consume != produce; }
+};
+
+/// One `Touch` a place that the transition has to do with, ordered by place.
+std::vector<Touch> touches(const PtNet& net, TransitionId transition);
+std::vector<std::vector<Touch>> all_touches(const PtNet& net);
+
+/// True when every arc is consume or produce and no place has a capacity: what the theorems about
+/// structure are about. (A read arc counts as plain: it is a consume and a produce.)
+bool plain(const PtNet& net);
+
+}  // namespace nets::analysis

@@ -1,0 +1,177 @@
+#include "nets/analysis/state_space.hpp"
+
+#include "base/result.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace nets::analysis {
+namespace {
+
+/// Successors are looked up this many at a time, so that the waits for memory overlap.
+constexpr std::size_t batch_edges = 64;
+constexpr std::uint64_t states_between_looks = 1024;
+
+class Explorer {
+public:
+    Explorer(
+        const PtNet& net, const Marking& initial, Budget& budget, const ExploreOptions& options
+    )
+        : budget_(budget),
+          keep_edges_(options.keep_edges),
+          space_(empty_space(net, initial, options)),
+          maxima_(space_.packing) {
+        const auto state = space_.packing.pack(initial);
+        space_.states.insert(state.data(), space_.states.hash(state.data()));
+        *space_.parents.append() = 0;
+    }
+
+    StateSpace run() && {
+        while (!space_.stopped && next_ < space_.states.size()) {
+            fill_batch();
+            resolve_batch();
+            if (next_ / states_between_looks != looked_) look_at_limits();
+        }
+        maxima_.settle(space_.packing);
+        space_.place_max = maxima_.per_place();
+        space_.marking_max = maxima_.per_marking();
+        space_.expanded = next_;
+        return std::move(space_);
+    }
+
+private:
+    struct Successor {
+        std::uint64_t hash = 0;
+        StateId source = 0;
+    };
+
+    static StateSpace empty_space(
+        const PtNet& net, const Marking& initial, const ExploreOptions& options
+    ) {
+        Packing packing(
+            net,
+            initial,
+            options.bounds == nullptr ? std::vector<std::optional<Count>>{} : *options.bounds
+        );
+        StateStore store(packing.words());
+        StateSpace space{.packing = std::move(packing), .states = std::move(store)};
+        space.fires.resize(net.transitions.size(), 0);
+        return space;
+    }
+
+    void fill_batch() {
+        while (batch_.size() < batch_edges && next_ < space_.states.size()) {
+            const std::size_t before = batch_.size();
+            const std::uint64_t* state = space_.states[next_];
+            for (TransitionId t = 0; t < space_.packing.transitions(); ++t) {
+                if (!space_.packing.enabled(state, t)) continue;
+                std::uint64_t* const after = room(batch_.size());
+                if (!space_.packing.fire(state, t, after)) {
+                    batch_.resize(before);
+                    resolve_batch();
+                    widen(next_, t);
+                    return;
+                }
+                space_.fires[t] = 1;
+                const std::uint64_t hash = space_.states.hash(after);
+                space_.states.prefetch_slot(hash);
+                batch_.push_back({.hash = hash, .source = next_});
+            }
+            see(next_, batch_.size() - before);
+            ++next_;
+        }
+    }
+
+    std::uint64_t* room(std::size_t index) {
+        const std::size_t words = space_.packing.words();
+        if (successors_.size() < (index + 1) * words) successors_.resize((index + 1) * words * 2);
+        return successors_.data() + index * words;
+    }
+
+    void see(StateId state, std::size_t successors) {
+        const Count largest = maxima_.see(space_.packing, space_.states[state]);
+        if (largest > 1 && !space_.beyond_one) space_.beyond_one = state;
+        if (successors == 0 && !space_.deadlock) space_.deadlock = state;
+        if (keep_edges_) *space_.offsets.append() = space_.edges;
+        space_.edges += successors;
+    }
+
+    void resolve_batch() {
+        for (const Successor& successor : batch_)
+            space_.states.prefetch_state(successor.hash);
+        const std::size_t words = space_.packing.words();
+        for (std::size_t i = 0; i < batch_.size(); ++i) {
+            const auto found = space_.states.insert(successors_.data() + i * words, batch_[i].hash);
+            if (found.inserted) *space_.parents.append() = batch_[i].source;
+            if (keep_edges_) *space_.targets.append() = found.id;
+        }
+        batch_.clear();
+        if (space_.states.size() > budget_.limits().states_max) space_.stopped = LimitHit::states;
+    }
+
+    void widen(StateId state, TransitionId transition) {
+        maxima_.settle(space_.packing);
+        Packing wider = space_.packing.widened(space_.states[state], transition);
+        space_.states = space_.states.repacked(space_.packing, wider);
+        space_.packing = std::move(wider);
+        successors_.clear();
+    }
+
+    void look_at_limits() {
+        looked_ = next_ / states_between_looks;
+        if (budget_.out_of_time()) space_.stopped = LimitHit::time;
+        if (space_.bytes() > budget_.limits().memory_bytes_max) space_.stopped = LimitHit::memory;
+        budget_.report({.phase = "states", .states = space_.states.size(), .edges = space_.edges});
+    }
+
+    Budget& budget_;
+    bool keep_edges_;
+    StateSpace space_;
+    MarkingMaxima maxima_;
+    StateId next_ = 0;  ///< the first state that is not expanded; all before it are, batch apart
+    std::uint64_t looked_ = 0;
+    std::vector<Successor> batch_;
+    std::vector<std::uint64_t> successors_;
+};
+
+}  // namespace
+
+std::size_t StateSpace::bytes() const {
+    return states.bytes() + parents.bytes() + targets.bytes() + offsets.bytes();
+}
+
+Marking StateSpace::marking(StateId state) const {
+    return packing.unpack(states[state]);
+}
+
+std::pair<std::uint64_t, std::uint64_t> StateSpace::edge_range(StateId state) const {
+    const std::uint64_t end = state + 1 < offsets.size() ? *offsets[state + 1] : edges;
+    return {*offsets[state], end};
+}
+
+std::vector<TransitionId> StateSpace::trace(StateId state) const {
+    std::vector<TransitionId> sequence;
+    std::vector<std::uint64_t> after(packing.words());
+    while (state != 0) {
+        const StateId parent = *parents[state];
+        TransitionId t = 0;
+        for (; t < packing.transitions(); ++t) {
+            if (!packing.enabled(states[parent], t)) continue;
+            if (!packing.fire(states[parent], t, after.data())) continue;
+            if (std::equal(after.begin(), after.end(), states[state])) break;
+        }
+        base::check(t < packing.transitions(), "some firing leads from a state's parent to it");
+        sequence.push_back(t);
+        state = parent;
+    }
+    std::ranges::reverse(sequence);
+    return sequence;
+}
+
+StateSpace explore(
+    const PtNet& net, const Marking& initial, Budget& budget, const ExploreOptions& options
+) {
+    return Explorer(net, initial, budget, options).run();
+}
+
+}  // namespace nets::analysis

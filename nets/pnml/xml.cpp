@@ -1,0 +1,107 @@
+#include "nets/pnml/xml.hpp"
+
+#include "base/json.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace nets::pnml {
+namespace {
+
+bool known_encoding(const pugi::xml_node& declaration) {
+    std::string encoding = declaration.attribute("encoding").as_string("utf-8");
+    std::ranges::transform(encoding, encoding.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return encoding == "utf-8" || encoding == "utf8" || encoding == "us-ascii";
+}
+
+base::Result<void> check_node(const pugi::xml_node& node, std::string_view xml) {
+    if (node.type() == pugi::node_doctype) {
+        return base::fail(
+            base::ErrorCode::validation,
+            line_of(xml, node.offset_debug()) +
+                ": a document type is not allowed: it could define entities",
+            "remove the <!DOCTYPE ...> line"
+        );
+    }
+    if (node.type() == pugi::node_declaration && !known_encoding(node)) {
+        return base::fail(
+            base::ErrorCode::unsupported,
+            fmt::format("encoding '{:.40}' is not read", node.attribute("encoding").value()),
+            "save the file as UTF-8"
+        );
+    }
+    return {};
+}
+
+/// Walks without recursion: the depth is the sender's choice.
+base::Result<void> check_tree(
+    const pugi::xml_document& tree, std::string_view xml, const XmlLimits& limits
+) {
+    std::size_t depth = 0;
+    for (pugi::xml_node at = tree.first_child(); at;) {
+        if (auto fine = check_node(at, xml); !fine) return fine;
+        if (const pugi::xml_node child = at.first_child()) {
+            at = child;
+            if (++depth < limits.depth_max) continue;
+            return base::fail(
+                base::ErrorCode::too_large,
+                fmt::format("elements are nested at most {} deep", limits.depth_max)
+            );
+        }
+        while (at && !at.next_sibling()) {
+            at = at.parent();
+            if (depth > 0) --depth;
+        }
+        if (at) at = at.next_sibling();
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string line_of(std::string_view xml, std::ptrdiff_t offset) {
+    const auto end = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, offset));
+    const auto upto = xml.substr(0, std::min(end, xml.size()));
+    return fmt::format("line {}", 1 + std::ranges::count(upto, '\n'));
+}
+
+base::Result<void> load(pugi::xml_document& tree, std::string_view xml, const XmlLimits& limits) {
+    if (xml.size() > limits.bytes_max) {
+        return base::fail(
+            base::ErrorCode::too_large,
+            fmt::format("an XML file has at most {} bytes, not {}", limits.bytes_max, xml.size())
+        );
+    }
+    if (static_cast<std::size_t>(std::ranges::count(xml, '<')) > limits.tags_max) {
+        return base::fail(
+            base::ErrorCode::too_large,
+            fmt::format("an XML file has at most {} tags", limits.tags_max)
+        );
+    }
+    if (!base::valid_utf8(xml)) {
+        return base::fail(
+            base::ErrorCode::validation,
+            "the file is not valid UTF-8",
+            "save it as UTF-8: other encodings are not read"
+        );
+    }
+    const pugi::xml_parse_result result = tree.load_buffer(
+        xml.data(),
+        xml.size(),
+        pugi::parse_default | pugi::parse_doctype | pugi::parse_declaration,
+        pugi::encoding_utf8
+    );
+    if (!result) {
+        return base::fail(
+            base::ErrorCode::validation,
+            fmt::format(
+                "{}: not well-formed XML: {}", line_of(xml, result.offset), result.description()
+            )
+        );
+    }
+    return check_tree(tree, xml, limits);
+}
+
+}  // namespace nets::pnml
