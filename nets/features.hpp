@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace nets {
+
+/// Parts of the language that an engine may lack.
+enum class Feature : std::uint8_t {
+    inhibit_arc,
+    reset_arc,
+    take_expression,
+    take_range,
+    take_all,
+    take_any,
+    order_lifo,
+    order_expression,
+    age,
+    join_or,
+    http,
+    llm,
+    agent,
+    net,
+    cron,
+    link,
+    place_schema,
+    migrate,
+};
+
+struct FeatureEntry {
+    Feature feature;
+    std::string_view words;  ///< followed by "is not supported yet"
+    bool supported;
+};
+
+/// What this build runs. A document that needs anything else is refused, never half obeyed.
+inline constexpr auto features = std::to_array<FeatureEntry>({
+    {Feature::inhibit_arc, "an inhibit arc", false},
+    {Feature::reset_arc, "a reset arc", false},
+    {Feature::take_expression, "an expression in 'take'", false},
+    {Feature::take_range, "a range in 'take'", false},
+    {Feature::take_all, "\"all\" in 'take'", false},
+    {Feature::take_any, "\"any\" in 'take'", false},
+    {Feature::order_lifo, "the order \"lifo\"", false},
+    {Feature::order_expression, "an expression in 'order'", false},
+    {Feature::age, "'age'", false},
+    {Feature::join_or, "\"join\": \"or\"", false},
+    {Feature::http, "'http'", false},
+    {Feature::llm, "'llm'", false},
+    {Feature::agent, "'agent'", false},
+    {Feature::net, "'net'", false},
+    {Feature::cron, "'cron'", false},
+    {Feature::link, "'link'", false},
+    {Feature::place_schema, "a place's 'schema'", false},
+    {Feature::migrate, "'migrate'", false},
+});
+
+constexpr const FeatureEntry& entry(Feature feature) {
+    return features[static_cast<std::size_t>(feature)];
+}
+
+static_assert([] {
+    for (std::size_t i = 0; i < features.size(); ++i) {
+        if (static_cast<std::size_t>(features[i].feature) != i) return false;
+    }
+    return true;
+}());
+
+}  // namespace nets
