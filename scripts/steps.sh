@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by scripts that run a list of named steps: prints what runs and how long it took, keeps the
 # output of each step in a file, and shows the end of that file when the step fails.
 #
