@@ -112,25 +112,32 @@ private:
         std::size_t records = 0;
         base::Result<void> health;
         std::vector<std::move_only_function<void()>> when_drained;
+        /// In `ready`, or part of the group that is being written.
+        bool scheduled = false;
     };
     struct Lanes {
         std::map<CommitLane, Lane> by_id;
         std::uint64_t last_id = 0;
-        /// Where the next group begins, so that no lane starves.
-        CommitLane turn;
+        /// Lanes with something queued; the first has waited longest.
+        std::deque<CommitLane> ready;
+        /// What `step` has yet to call, apart from what a group brings.
+        std::vector<std::move_only_function<void()>> calls;
         Totals totals;
-        bool work = false;
         bool stopping = false;
+
+        [[nodiscard]] bool idle() const { return ready.empty() && calls.empty(); }
     };
     struct Share;
     struct Group;
 
+    /// True when the queue holds more than `part`/`whole` of either mark.
     [[nodiscard]] bool over(const Lane& lane, std::size_t part, std::size_t whole) const;
     Group take();
-    static void take_from(Lane& lane, Share& share, Group& group, const CommitLimits& limits);
+    void take_share(Lane& lane, Share& share, Group& group) const;
     void write(Group& group);
     void settle(Group& group);
-    static void settle_share(Lane& lane, Share& share);
+    void settle_share(Lanes& lanes, Share& share) const;
+    static void fail_queue(Lanes& lanes, Lane& lane, const base::Error& error);
 
     EventLog& log_;
     const CommitLimits limits_;

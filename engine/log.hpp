@@ -112,6 +112,16 @@ struct ReadLimit {
     std::size_t bytes_max = std::size_t{4} << 20U;
 };
 
+/// Damage of the storage itself, which need not have hit a record.
+struct StorageFault {
+    /// Empty: the models that it concerns are not known.
+    std::string model;
+    /// What may be concerned; 0 = not known.
+    Seq first = 0;
+    Seq last = 0;
+    std::string message;
+};
+
 /// The append-only logs of all models. Every function may be called from any thread and may block
 /// on the disk; `append` is called by one thread at a time (the committer's).
 class EventLog {
@@ -143,6 +153,9 @@ public:
 
     /// Models that have a record (in the log, or according to the heads kept apart), sorted.
     virtual base::Result<std::vector<std::string>> models() = 0;
+
+    /// Checks all that is stored, below the level of records. Reads everything: for audits.
+    virtual base::Result<std::vector<StorageFault>> storage_faults() = 0;
 
     /// Takes the model over and fences earlier owners. Durable at once, save for a model without a
     /// record, which stays non-existent until its first append. Refuses with `tamper` when the

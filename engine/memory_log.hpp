@@ -34,6 +34,7 @@ public:
     base::Result<LogHead> head(std::string_view model) override;
     base::Result<LogHead> head_kept_apart(std::string_view model) override;
     base::Result<std::vector<std::string>> models() override;
+    base::Result<std::vector<StorageFault>> storage_faults() override { return {}; }
     base::Result<Epoch> own(std::string_view model) override;
 
     /// What becomes of an append that fails; its outcome is `unknown` either way.

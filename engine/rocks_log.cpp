@@ -1,0 +1,225 @@
+#include "base/log.hpp"
+#include "engine/chain.hpp"
+#include "engine/log_chunk.hpp"
+#include "engine/rocks_store.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace engine {
+
+RocksLog::RocksLog(RocksDatabase opened, HeadsFile heads, const RocksLogOptions& options)
+    : database_(std::move(opened.database)),
+      found_at_opening_(std::move(opened.faults)),
+      heads_(std::move(heads)),
+      options_(options) {}
+
+RocksLog::~RocksLog() {
+    if (options_.access == LogAccess::read_only) return;
+    if (const auto status = database_->FlushWAL(true); !status.ok()) {
+        base::log_error(rocks_error("sync the log", status).message);
+        return;
+    }
+    if (options_.durability == Durability::relaxed) {
+        // Only now are they known not to be ahead of the disk.
+        known_.with([&](const Heads& known) {
+            for (const auto& [model, head] : known) {
+                if (head.head.seq == 0) continue;
+                if (auto noted = heads_.note(model, head.head); !noted) {
+                    base::log_error(noted.error().message);
+                }
+            }
+        });
+    }
+    if (auto synced = heads_.sync(); !synced) base::log_error(synced.error().message);
+}
+
+base::Result<RocksHead> RocksLog::known_head(std::string_view model) {
+    const auto known = known_.with([&](const Heads& heads) -> std::optional<RocksHead> {
+        const auto found = heads.find(model);
+        return found == heads.end() ? std::nullopt : std::optional(found->second);
+    });
+    if (known) return *known;
+    return read_rocks_head(*database_, model);
+}
+
+AppendOutcome RocksLog::judge(const Append& request) {
+    const auto known = known_head(request.model);
+    if (!known) return {AppendStatus::unknown, 0, known.error().message};
+    const Seq end = known->head.seq;
+    if (request.epoch != known->epoch) {
+        return {
+            AppendStatus::fenced,
+            end,
+            fmt::format("epoch {} owns it, not epoch {}", known->epoch, request.epoch)
+        };
+    }
+    if (end > 0 && request.idempotency_key() == known->head.hash) {
+        return {AppendStatus::committed, end, {}};
+    }
+    if (request.expected_seq != end) {
+        return {
+            AppendStatus::conflict,
+            end,
+            fmt::format("the log ends with {}, not with {}", end, request.expected_seq)
+        };
+    }
+    return {AppendStatus::committed, 0, {}};
+}
+
+void RocksLog::put(const Append& request, rocksdb::WriteBatch& batch) {
+    Seq first = request.expected_seq + 1;
+    Seq next = first;
+    chunk_.clear();
+    const auto end_chunk = [&] {
+        if (chunk_.empty()) return;
+        batch.Put(rocks_chunk_key(request.model, first), chunk_);
+        chunk_.clear();
+        first = next;
+    };
+    for (const ChainedBatch& chained : request.batches) {
+        std::string_view rest = chained.batch.bytes;
+        for (std::size_t i = 0; i < chained.hashes.size(); ++i) {
+            const std::size_t size = chained.batch.records[i].size;
+            append_frame(chunk_, rest.substr(0, size), chained.hashes[i]);
+            rest.remove_prefix(size);
+            ++next;
+            if (chunk_.size() >= chunk_bytes_max) end_chunk();
+        }
+    }
+    end_chunk();
+    const RocksHead head{
+        .epoch = request.epoch, .head = {.seq = next - 1, .hash = request.idempotency_key()}
+    };
+    batch.Put(rocks_head_key(request.model), rocks_head_value(head));
+}
+
+std::vector<AppendOutcome> RocksLog::append(std::span<const Append> requests) {
+    const std::scoped_lock lock(writing_);
+    std::vector<AppendOutcome> outcomes;
+    outcomes.reserve(requests.size());
+    rocksdb::WriteBatch batch;
+    for (const Append& request : requests) {
+        outcomes.push_back(judge(request));
+        const AppendOutcome& outcome = outcomes.back();
+        if (outcome.status == AppendStatus::committed && outcome.seq == 0) put(request, batch);
+    }
+    if (batch.Count() == 0) return outcomes;
+    rocksdb::WriteOptions write;
+    write.sync = options_.durability == Durability::sync;
+    const auto status = database_->Write(write, &batch);
+    if (!status.ok()) {
+        const auto error = rocks_error("write to the log", status);
+        base::log_error(error.message);
+        for (AppendOutcome& outcome : outcomes)
+            outcome = {AppendStatus::unknown, 0, error.message};
+        // What the database holds now must be read from it.
+        known_.with([&](Heads& known) {
+            for (const Append& request : requests)
+                known.erase(std::string(request.model));
+        });
+        return outcomes;
+    }
+    after_write(requests, outcomes);
+    return outcomes;
+}
+
+void RocksLog::after_write(std::span<const Append> requests, std::vector<AppendOutcome>& outcomes) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const Append& request = requests[i];
+        AppendOutcome& outcome = outcomes[i];
+        if (outcome.status != AppendStatus::committed || outcome.seq != 0) continue;
+        const LogHead head{
+            .seq = request.batches.back().batch.records.back().seq,
+            .hash = request.idempotency_key()
+        };
+        outcome.seq = head.seq;
+        known_.with([&](Heads& known) {
+            known.insert_or_assign(
+                std::string(request.model), RocksHead{.epoch = request.epoch, .head = head}
+            );
+        });
+        if (options_.durability == Durability::relaxed) continue;
+        if (auto noted = heads_.note(request.model, head); !noted) {
+            base::log_warning(noted.error().message);
+        }
+    }
+}
+
+base::Result<Epoch> RocksLog::own(std::string_view model) {
+    const std::scoped_lock lock(writing_);
+    if (options_.access == LogAccess::read_only) {
+        return base::fail(base::ErrorCode::unsupported, "the log was opened for reading only");
+    }
+    const auto kept = heads_.find(model);
+    if (!kept) return base::fail(kept.error());
+    // After a failed write the database may refuse all further ones until it is told to go on.
+    if (const auto status = database_->Resume(); !status.ok()) {
+        return base::fail(rocks_error("resume the log", status));
+    }
+    auto head = known_head(model);
+    if (!head) return base::fail(head.error());
+    if (head->head.seq < kept->seq) {
+        return base::fail(
+            base::ErrorCode::tamper,
+            fmt::format(
+                "the log of model '{}' ends with {}, but {} was acknowledged",
+                model,
+                head->head.seq,
+                kept->seq
+            ),
+            "run `netwright audit verify`, and restore a backup"
+        );
+    }
+    ++head->epoch;
+    if (head->head.seq > 0) {
+        rocksdb::WriteOptions write;
+        write.sync = options_.durability == Durability::sync;
+        const auto status = database_->Put(write, rocks_head_key(model), rocks_head_value(*head));
+        if (!status.ok()) return base::fail(rocks_error("write to the log", status));
+    }
+    known_.with([&](Heads& known) { known.insert_or_assign(std::string(model), *head); });
+    return head->epoch;
+}
+
+base::Result<LogHead> RocksLog::head(std::string_view model) {
+    const auto known = known_head(model);
+    if (!known) return base::fail(known.error());
+    return known->head;
+}
+
+base::Result<Seq> RocksLog::last_seq(std::string_view model) {
+    const auto known = known_head(model);
+    if (known) return known->head.seq;
+    const auto kept = heads_.find(model);
+    if (!kept || kept->seq == 0) return base::fail(known.error());
+    return kept->seq;
+}
+
+base::Result<LogHead> RocksLog::head_kept_apart(std::string_view model) {
+    return heads_.find(model);
+}
+
+base::Result<std::vector<StorageFault>> RocksLog::storage_faults() {
+    auto faults = rocks_file_faults(*database_);
+    if (faults) faults->insert(faults->end(), found_at_opening_.begin(), found_at_opening_.end());
+    return faults;
+}
+
+base::Result<std::vector<std::string>> RocksLog::models() {
+    std::set<std::string> names;
+    for (std::string& name : heads_.models())
+        names.insert(std::move(name));
+    const std::unique_ptr<rocksdb::Iterator> heads(database_->NewIterator(rocksdb::ReadOptions{}));
+    for (heads->Seek("h"); heads->Valid(); heads->Next()) {
+        names.insert(heads->key().ToString().substr(1));
+    }
+    // Of damaged ones at least those with a head kept apart are told.
+    if (!heads->status().ok() && names.empty()) {
+        return base::fail(rocks_error("list the models of the log", heads->status()));
+    }
+    return std::vector<std::string>(names.begin(), names.end());
+}
+
+}  // namespace engine

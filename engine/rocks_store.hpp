@@ -1,0 +1,98 @@
+#pragma once
+
+#include "base/guarded.hpp"
+#include "engine/heads_file.hpp"
+#include "engine/rocks_log.hpp"
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace engine {
+
+/// `env`: the disk; a test puts one there that loses what was not synced.
+base::Result<std::unique_ptr<EventLog>> open_rocks_log_on(
+    rocksdb::Env& env, const std::filesystem::path& folder, const RocksLogOptions& options
+);
+
+/// What is kept beside a model's chunks, written in the same batch as they are.
+struct RocksHead {
+    Epoch epoch = 0;
+    LogHead head;
+};
+
+// Keys: `c` model 0 seq (8 bytes, big-endian) -> chunk; `h` model -> RocksHead.
+std::string rocks_chunk_prefix(std::string_view model);
+std::string rocks_chunk_key(std::string_view model, Seq first);
+/// The seq in a chunk's key.
+Seq rocks_chunk_seq(std::string_view key);
+std::string rocks_head_key(std::string_view model);
+std::string rocks_head_value(const RocksHead& head);
+std::optional<RocksHead> rocks_head(std::string_view value);
+
+base::Error rocks_error(std::string_view doing, const rocksdb::Status& status);
+
+/// A RocksDB opened for the log, and the damage that opening found.
+struct RocksDatabase {
+    std::unique_ptr<rocksdb::DB> database;
+    std::vector<StorageFault> faults;
+};
+base::Result<RocksDatabase> open_rocks_database(
+    rocksdb::Env& env,
+    const std::filesystem::path& folder,
+    const RocksLogOptions& options,
+    const HeadsFile& heads
+);
+/// Files of the database whose bytes are no longer those that were written.
+base::Result<std::vector<StorageFault>> rocks_file_faults(rocksdb::DB& database);
+/// The head that the database holds; of an unknown model an empty one. `tamper` when damaged.
+base::Result<RocksHead> read_rocks_head(rocksdb::DB& database, std::string_view model);
+
+class RocksLog final : public EventLog {
+public:
+    RocksLog(RocksDatabase opened, HeadsFile heads, const RocksLogOptions& options);
+    ~RocksLog() override;
+
+    std::vector<AppendOutcome> append(std::span<const Append> requests) override;
+    base::Result<RecordPage> read(std::string_view model, Seq from, const ReadLimit& limit)
+        override;
+    base::Result<Seq> next_readable(std::string_view model, Seq from) override;
+    base::Result<LogHead> head(std::string_view model) override;
+    base::Result<LogHead> head_kept_apart(std::string_view model) override;
+    base::Result<std::vector<std::string>> models() override;
+    base::Result<std::vector<StorageFault>> storage_faults() override;
+    base::Result<Epoch> own(std::string_view model) override;
+
+private:
+    using Heads = std::map<std::string, RocksHead, std::less<>>;
+
+    /// The last seq that reading may find: that of the head, or when the head cannot be read, of
+    /// the one kept apart.
+    base::Result<Seq> last_seq(std::string_view model);
+    base::Result<RocksHead> known_head(std::string_view model);
+    AppendOutcome judge(const Append& request);
+    void put(const Append& request, rocksdb::WriteBatch& batch);
+    void after_write(std::span<const Append> requests, std::vector<AppendOutcome>& outcomes);
+
+    std::unique_ptr<rocksdb::DB> database_;
+    const std::vector<StorageFault> found_at_opening_;
+    HeadsFile heads_;
+    const RocksLogOptions options_;
+    /// Held while the database is written, and it guards nothing else: an append and a change of
+    /// owner must not pass each other. Readers never take it.
+    std::mutex writing_;
+    /// What the database holds for the models in use, and the epochs of owners that have not yet
+    /// appended.
+    base::Guarded<Heads> known_;
+    std::string chunk_;
+};
+
+}  // namespace engine
