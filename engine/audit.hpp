@@ -65,4 +65,17 @@ base::Result<AuditReport> verify(
     EventLog& log, std::string_view model, const AuditOptions& options = {}
 );
 
+struct LogAudit {
+    std::vector<AuditReport> models;
+    /// Damage of the storage that no finding accounts for: every record is whole, but a file is
+    /// not.
+    std::vector<StorageFault> unexplained;
+
+    [[nodiscard]] bool ok() const;
+};
+/// Verifies every model and what they are stored in. `options` gives each model's.
+base::Result<LogAudit> verify_all(
+    EventLog& log, const std::function<AuditOptions(std::string_view model)>& options
+);
+
 }  // namespace engine

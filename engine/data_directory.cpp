@@ -1,0 +1,127 @@
+#include "engine/data_directory.hpp"
+
+#include "base/log.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <sys/file.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace engine {
+
+namespace {
+
+constexpr std::size_t small_file_bytes_max = 64;
+
+std::string_view trimmed(std::string_view text) {
+    const std::size_t end = text.find_last_not_of(" \n\r\t");
+    return text.substr(0, end == std::string_view::npos ? 0 : end + 1);
+}
+
+std::string holder(const std::filesystem::path& lock_file) {
+    const auto pid = base::read_file(lock_file, small_file_bytes_max);
+    const auto text = pid ? trimmed(*pid) : std::string_view{};
+    return text.empty() ? "another process" : fmt::format("the process {}", text);
+}
+
+base::Result<base::FileDescriptor> lock(const std::filesystem::path& folder) {
+    const auto path = folder / "lock";
+    base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!file) return base::fail(base::errno_error("open " + path.string()));
+    // Not removed at the end: who waits for an open file would lock one that is no longer there.
+    if (::flock(file.value(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) return base::fail(base::errno_error("lock " + path.string()));
+        return base::fail(
+            base::ErrorCode::conflict,
+            fmt::format("{} is in use by {}", folder.string(), holder(path)),
+            "one master works on a directory: stop that one, or give another --data"
+        );
+    }
+    const std::string pid = fmt::format("{}\n", ::getpid());
+    if (::ftruncate(file.value(), 0) != 0 ||
+        ::pwrite(file.value(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+        return base::fail(base::errno_error("write " + path.string()));
+    }
+    return file;
+}
+
+base::Result<void> check_format(const std::filesystem::path& folder) {
+    const auto path = folder / "format";
+    const std::string current = fmt::format("{}\n", data_format_version);
+    const auto text = base::read_file(path, small_file_bytes_max);
+    if (!text && text.error().code == base::ErrorCode::not_found) {
+        if (std::filesystem::exists(folder / "log")) {
+            return base::fail(
+                base::ErrorCode::tamper,
+                fmt::format("{} holds a log but no file 'format'", folder.string()),
+                "restore the file, or the directory from a backup"
+            );
+        }
+        return base::write_file_atomically(path, current, 0600);
+    }
+    if (!text) return base::fail(text.error());
+    const auto digits = trimmed(*text);
+    int version = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), version);
+    if (error != std::errc{} || end != digits.data() + digits.size() || version < 1) {
+        return base::fail(
+            base::ErrorCode::tamper, fmt::format("{} is not a format version", path.string())
+        );
+    }
+    if (version > data_format_version) {
+        return base::fail(
+            base::ErrorCode::unsupported,
+            fmt::format(
+                "{} has the format {}; this netwright knows formats up to {}",
+                folder.string(),
+                version,
+                data_format_version
+            ),
+            "use the netwright that wrote it, or a newer one"
+        );
+    }
+    if (version == data_format_version) return {};
+    base::log_warning(fmt::format(
+        "upgrading {} from format {} to {}", folder.string(), version, data_format_version
+    ));
+    return base::write_file_atomically(path, current, 0600);
+}
+
+}  // namespace
+
+DataDirectory::DataDirectory(std::filesystem::path path, base::FileDescriptor lock)
+    : path_(std::move(path)), lock_(std::move(lock)) {}
+
+base::Result<DataDirectory> DataDirectory::open(const std::filesystem::path& path) {
+    std::error_code failed;
+    const bool made = std::filesystem::create_directories(path, failed);
+    if (!failed && made) {
+        std::filesystem::permissions(path, std::filesystem::perms::owner_all, failed);
+    }
+    if (failed) {
+        return base::fail(
+            base::ErrorCode::internal, fmt::format("make {}: {}", path.string(), failed.message())
+        );
+    }
+    auto held = lock(path);
+    if (!held) return base::fail(held.error());
+    if (auto fits = check_format(path); !fits) return base::fail(fits.error());
+    for (const char* const folder : {"log", "blobs", "snapshots"}) {
+        std::filesystem::create_directory(path / folder, failed);
+        if (failed) {
+            return base::fail(
+                base::ErrorCode::internal,
+                fmt::format("make {}: {}", (path / folder).string(), failed.message())
+            );
+        }
+    }
+    return DataDirectory(path, std::move(*held));
+}
+
+}  // namespace engine
