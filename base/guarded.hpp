@@ -31,6 +31,12 @@ public:
         changed_.wait(lock, [&] { return ready(value_); });
         return std::forward<Action>(action)(value_);
     }
+    /// Waits until `ready(value)` or until `length` has passed; false = the latter.
+    template <class Length, class Ready>
+    bool wait_for(Length length, Ready&& ready) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, length, [&] { return ready(value_); });
+    }
     /// Wakes those in `wait`; call it after a change that may make them ready.
     void notify() { changed_.notify_all(); }
 
