@@ -36,7 +36,8 @@ Slot Store::add(Token token) {
     box.tail = slot;
     ++box.place.count;
     if (stored.holder != 0) ++box.place.reserved;
-    if (stored.visible_at.us != 0) ++box.place.delayed;
+    if (stored.hidden) ++box.place.delayed;
+    join_case(slot);
     if (bindable(stored)) link(slot);
     return slot;
 }
@@ -46,15 +47,16 @@ void Store::remove(Slot slot) {
     Box& box = *boxes_[token.place];
     if (bindable(token)) unlink(slot);
     if (token.holder != 0) --box.place.reserved;
-    if (token.visible_at.us != 0) --box.place.delayed;
+    if (token.hidden) --box.place.delayed;
     --box.place.count;
     (token.place_previous == no_slot ? box.head : at(token.place_previous).place_next) =
         token.place_next;
     (token.place_next == no_slot ? box.tail : at(token.place_next).place_previous) =
         token.place_previous;
     if (recording_ && box.place.capacity) {
-        changes_.push_back({Change::Kind::left, token.place, slot, token.case_id});
+        changes_.push_back({Change::Kind::room, token.place, slot, token.case_id});
     }
+    leave_case(slot);
     ids_.erase(token.id);
     token.data = {};
     free_.push_back(slot);
@@ -76,12 +78,47 @@ void Store::release(Slot slot) {
     if (bindable(token)) link(slot);
 }
 
+void Store::release_room(PlaceId id) {
+    --boxes_[id]->place.room_held;
+    if (recording_) changes_.push_back({Change::Kind::room, id, no_slot, {}});
+}
+
 void Store::reveal(Slot slot) {
     Token& token = at(slot);
-    if (token.visible_at.us == 0) return;
-    token.visible_at = {};
+    if (!token.hidden) return;
+    token.hidden = false;
     --boxes_[token.place]->place.delayed;
     if (bindable(token)) link(slot);
+}
+
+void Store::join_case(Slot slot) {
+    Token& token = at(slot);
+    token.case_previous = no_slot;
+    token.case_next = no_slot;
+    if (!token.case_id) return;
+    const auto [entry, first] = cases_.try_emplace(token.case_id.seq, slot);
+    if (first) return;
+    token.case_next = entry->second;
+    at(entry->second).case_previous = slot;
+    entry->second = slot;
+}
+
+void Store::leave_case(Slot slot) {
+    const Token& token = at(slot);
+    if (!token.case_id) return;
+    if (token.case_next != no_slot) at(token.case_next).case_previous = token.case_previous;
+    if (token.case_previous != no_slot) {
+        at(token.case_previous).case_next = token.case_next;
+    } else if (token.case_next != no_slot) {
+        cases_[token.case_id.seq] = token.case_next;
+    } else {
+        cases_.erase(token.case_id.seq);
+    }
+}
+
+Slot Store::first_of_case(base::CaseId case_id) const {
+    const auto found = cases_.find(case_id.seq);
+    return found == cases_.end() ? no_slot : found->second;
 }
 
 Slot Store::find(base::TokenId id) const {

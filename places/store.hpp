@@ -34,7 +34,7 @@ struct Place {
 /// What happened to a place, for whoever schedules: a token can be bound, or one left a place with
 /// a capacity.
 struct Change {
-    enum class Kind : std::uint8_t { bindable, left } kind;
+    enum class Kind : std::uint8_t { bindable, room } kind;
     PlaceId place;
     Slot slot;  ///< of the bindable token
     base::CaseId case_id;
@@ -55,6 +55,9 @@ public:
     void release(Slot slot);
     /// A reservation passes from one holder to another without becoming free in between.
     void hand_over(Slot slot, Holder holder) { at(slot).holder = holder; }
+    /// Room for one token of a firing in flight.
+    void hold_room(PlaceId id) { ++boxes_[id]->place.room_held; }
+    void release_room(PlaceId id);
     /// A delayed token becomes visible.
     void reveal(Slot slot);
 
@@ -72,6 +75,11 @@ public:
     [[nodiscard]] Slot first_bindable(PlaceId id, base::CaseId case_id) const;
     [[nodiscard]] Slot next_bindable(Slot slot) const { return token(slot).bucket_next; }
     [[nodiscard]] std::uint32_t count_bindable(PlaceId id, base::CaseId case_id) const;
+
+    /// All tokens of a case, reserved and delayed ones too, in no particular order. Tokens without
+    /// a case are in no such list.
+    [[nodiscard]] Slot first_of_case(base::CaseId case_id) const;
+    [[nodiscard]] Slot next_of_case(Slot slot) const { return token(slot).case_next; }
 
     /// An index that the store keeps up to date from now on, filled with what is there.
     Index* add_index(PlaceId id, bool by_case, Index::Classify classify);
@@ -103,15 +111,16 @@ private:
     Slot free_slot();
     void link(Slot slot);
     void unlink(Slot slot);
-    static bool bindable(const Token& token) {
-        return token.holder == 0 && token.visible_at.us == 0;
-    }
+    void join_case(Slot slot);
+    void leave_case(Slot slot);
+    static bool bindable(const Token& token) { return token.holder == 0 && !token.hidden; }
 
     std::vector<std::unique_ptr<Box>> boxes_;
     std::vector<std::unique_ptr<Page>> pages_;  // growing never moves a token
     Slot used_ = 0;                             // slots ever used
     std::vector<Slot> free_;
     boost::unordered_flat_map<base::TokenId, Slot, std::hash<base::TokenId>> ids_;
+    boost::unordered_flat_map<std::uint64_t, Slot> cases_;  // one token of each case
     std::vector<Change> changes_;
     bool recording_ = false;
 };

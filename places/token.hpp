@@ -26,6 +26,7 @@ struct Token {
     base::CaseId case_id;
     base::Timestamp at;          ///< when it was made
     base::Timestamp visible_at;  ///< 0 = at once
+    bool hidden = false;         ///< visible_at is still to come; a matter of time, not of the log
     Holder holder = 0;
     Payload data;
     PlaceId place = 0;
@@ -35,6 +36,8 @@ struct Token {
     Slot place_next = no_slot;
     Slot bucket_previous = no_slot;
     Slot bucket_next = no_slot;
+    Slot case_previous = no_slot;
+    Slot case_next = no_slot;
 };
 
 }  // namespace places

@@ -71,6 +71,7 @@ TEST_CASE("a delayed token counts at once and is bindable only when revealed") {
     const auto place = store.add_place({.name = "p", .capacity = 1});
     Token late = token(1, place);
     late.visible_at = {5};
+    late.hidden = true;
     const Slot slot = store.add(std::move(late));
     CHECK(bindable(store, place).empty());
     CHECK_FALSE(store.place(place).has_room(1));
@@ -128,5 +129,5 @@ TEST_CASE("changes are told only while they are recorded") {
     REQUIRE(store.changes().size() == 2);
     CHECK(store.changes()[0].kind == places::Change::Kind::bindable);
     CHECK(store.changes()[0].case_id.seq == 3);
-    CHECK(store.changes()[1].kind == places::Change::Kind::left);
+    CHECK(store.changes()[1].kind == places::Change::Kind::room);
 }

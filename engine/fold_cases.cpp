@@ -1,0 +1,51 @@
+#include "engine/fold_parts.hpp"
+
+#include <fmt/format.h>
+
+namespace engine {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+Result<void> apply_case_started(State& state, const Event& event, const RecordHead& head) {
+    auto rules = deployment(state, event.deployment);
+    if (!rules) return fail(ErrorCode::validation, "case.started names an unknown deployment");
+    Case& made = state.cases[base::CaseId{head.seq}];
+    made.id = {head.seq};
+    made.deployment = std::move(rules);
+    made.owner = event.actor;
+    made.started = head.ts;
+    return {};
+}
+
+Result<void> apply_case_over(State& state, const Event& event, const RecordHead& head) {
+    Case* over = state.find_case(event.case_id);
+    if (over == nullptr) {
+        return fail(ErrorCode::validation, fmt::format("case {} is unknown", text(event.case_id)));
+    }
+    over->ended = head.ts;
+    if (event.type == EventType::case_cancelled) {
+        over->state = CaseState::cancelled;
+    } else {
+        over->state = over->dead_letters > 0 ? CaseState::failed : CaseState::completed;
+    }
+    return {};
+}
+
+Result<void> apply_fired(State& state, const Event& event) {
+    const auto found = state.transition_ids.find({event.net, event.transition});
+    if (found == state.transition_ids.end()) {
+        return fail(
+            ErrorCode::validation,
+            fmt::format("transition '{}/{}' is unknown", event.net, event.transition)
+        );
+    }
+    TransitionEntry& transition = state.transitions[found->second];
+    if (event.type == EventType::fired)
+        ++(event.error.empty() ? transition.fired : transition.failed);
+    if (event.next.us != 0) transition.timer_next = event.next;
+    return {};
+}
+
+}  // namespace engine

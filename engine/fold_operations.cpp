@@ -1,0 +1,177 @@
+#include "engine/fold_parts.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+namespace engine {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+namespace {
+
+Result<void> hold(State& state, const Operation& operation) {
+    for (const auto& arc : operation.reserved) {
+        for (const auto id : arc) {
+            const auto slot = state.store.find(id);
+            if (slot == places::no_slot) {
+                return fail(
+                    ErrorCode::validation, fmt::format("token {} is not there to reserve", text(id))
+                );
+            }
+            const auto& token = state.store.token(slot);
+            if ((token.holder & places::claim_bit) != 0) {
+                state.store.hand_over(slot, operation.id.seq);
+            } else if (token.holder == 0) {
+                if (token.hidden) {
+                    state.delayed.erase({token.visible_at, token.id});
+                    if (Case* owner = state.find_case(token.case_id)) --owner->delayed;
+                    state.store.reveal(slot);
+                }
+                state.store.reserve(slot, operation.id.seq);
+            } else {
+                return fail(
+                    ErrorCode::validation, fmt::format("token {} is reserved already", text(id))
+                );
+            }
+        }
+    }
+    return {};
+}
+
+// Room is held for each token that the `out` way makes for certain in a place with a capacity.
+void hold_room(State& state, Operation& operation) {
+    for (const auto& rule : operation.rules().out.rules) {
+        const auto place = operation.deployment->places[rule.place];
+        if (rule.each || !state.store.place(place).capacity) continue;
+        operation.room.push_back(place);
+        state.store.hold_room(place);
+    }
+}
+
+Result<Operation*> known(State& state, const Event& event) {
+    Operation* operation = state.find_operation(event.operation);
+    if (operation != nullptr) return operation;
+    return fail(
+        ErrorCode::validation, fmt::format("operation {} is unknown", text(event.operation))
+    );
+}
+
+Result<void> begin(State& state, const Event& event, const RecordHead& head) {
+    const auto transition = state.transition_ids.find({event.net, event.transition});
+    auto rules = deployment(state, event.deployment);
+    if (transition == state.transition_ids.end() || !rules) {
+        return fail(ErrorCode::validation, "operation.invoking names an unknown transition");
+    }
+    const auto index = rules->net->transition(event.transition);
+    if (!index)
+        return fail(ErrorCode::validation, "operation.invoking names an unknown transition");
+    const base::OperationId id{head.seq};
+    Operation& made = state.operations[id];
+    made.id = id;
+    made.transition = transition->second;
+    made.deployment = std::move(rules);
+    made.index = *index;
+    made.case_id = event.case_id;
+    made.reserved = event.reserved;
+    made.values = event.values;
+    made.started = head.ts;
+    made.call = event.call;
+    made.tool_id = event.tool_id;
+    made.version_hash = event.version_hash;
+    made.effect = event.effect;
+    hold_room(state, made);
+    ++state.transitions[made.transition].in_flight;
+    if (Case* owner = state.find_case(made.case_id)) owner->operations.push_back(id);
+    return hold(state, made);
+}
+
+void summarise(State& state, const Event& event, const OperationSummary& summary) {
+    Case* owner = state.find_case(event.case_id);
+    if (owner == nullptr) return;
+    std::erase(owner->operations, summary.id);
+    owner->finished.push_back(summary);
+    if (owner->finished.size() > Case::finished_kept) owner->finished.pop_front();
+}
+
+std::string state_name(const Event& event) {
+    return std::string(name(event.type)).substr(std::string_view("operation.").size());
+}
+
+}  // namespace
+
+Result<void> apply_invoking(State& state, const Event& event, const RecordHead& head) {
+    if (!event.operation) return begin(state, event, head);
+    const auto operation = known(state, event);
+    if (!operation) return fail(operation.error());
+    (*operation)->state = OperationState::invoking;
+    (*operation)->attempt = event.attempt;
+    (*operation)->next = {};
+    ++(*operation)->revision;
+    return {};
+}
+
+Result<void> apply_held_up(State& state, const Event& event) {
+    const auto operation = known(state, event);
+    if (!operation) return fail(operation.error());
+    Operation& held = **operation;
+    ++held.revision;
+    held.error = event.error;
+    held.next = event.next;
+    const bool uncertain = event.type == EventType::operation_uncertain;
+    held.state = uncertain ? OperationState::uncertain : OperationState::retrying;
+    if (event.info == R"({"lost":true})") ++held.lost;
+    return {};
+}
+
+Result<void> apply_over(State& state, const Event& event, const RecordHead& head) {
+    OperationSummary summary{
+        .id = event.operation,
+        .transition = event.transition,
+        .tool_id = event.tool_id,
+        .version_hash = event.version_hash,
+        .state = state_name(event),
+        .error = event.error,
+    };
+    const auto transition = state.transition_ids.find({event.net, event.transition});
+    if (transition != state.transition_ids.end()) {
+        TransitionEntry& entry = state.transitions[transition->second];
+        ++(event.error.empty() && event.type == EventType::operation_finalized ? entry.fired
+                                                                               : entry.failed);
+        if (event.operation) --entry.in_flight;
+    }
+    if (!event.operation) {  // could not be prepared: it had no earlier record
+        summary.id = {head.seq};
+        summarise(state, event, summary);
+        return {};
+    }
+    const auto operation = known(state, event);
+    if (!operation) return fail(operation.error());
+    Operation& over = **operation;
+    for (const auto& arc : over.reserved) {
+        for (const auto id : arc) {
+            const auto slot = state.store.find(id);
+            if (slot != places::no_slot) state.store.release(slot);
+        }
+    }
+    for (const auto place : over.room) {
+        state.store.release_room(place);
+    }
+    summary.tool_id = over.tool_id;
+    summary.version_hash = over.version_hash;
+    summarise(state, event, summary);
+    state.operations.erase(event.operation);
+    return {};
+}
+
+Result<void> apply_lease(State& state, const Event& event) {
+    const auto operation = known(state, event);
+    if (!operation) return fail(operation.error());
+    (*operation)->executor = event.executor;
+    (*operation)->fencing = event.fencing;
+    return {};
+}
+
+}  // namespace engine

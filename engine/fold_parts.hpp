@@ -1,0 +1,26 @@
+#pragma once
+
+#include "engine/state.hpp"
+
+/// The parts of the fold, one file a subject. Only `apply` (engine/state.hpp) calls them.
+namespace engine {
+
+/// A token came (+1) or went (-1): keeps the counts of its case and of the dead letters.
+void count_token(State& state, const places::Token& token, int direction);
+
+// fold_nets.cpp
+base::Result<void> apply_deployed(State& state, const Event& event, const RecordHead& head);
+base::Result<void> apply_undeployed(State& state, const Event& event);
+
+// fold_cases.cpp
+base::Result<void> apply_case_started(State& state, const Event& event, const RecordHead& head);
+base::Result<void> apply_case_over(State& state, const Event& event, const RecordHead& head);
+base::Result<void> apply_fired(State& state, const Event& event);
+
+// fold_operations.cpp
+base::Result<void> apply_invoking(State& state, const Event& event, const RecordHead& head);
+base::Result<void> apply_held_up(State& state, const Event& event);
+base::Result<void> apply_over(State& state, const Event& event, const RecordHead& head);
+base::Result<void> apply_lease(State& state, const Event& event);
+
+}  // namespace engine

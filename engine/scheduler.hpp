@@ -1,0 +1,156 @@
+#pragma once
+
+#include "engine/binding.hpp"
+#include "engine/state.hpp"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_map.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <string>
+#include <vector>
+
+namespace engine {
+
+/// A transition and the tokens chosen for it.
+struct Enabled {
+    TransitionId transition = 0;
+    std::shared_ptr<const Deployment> deployment;
+    Candidate candidate;
+    Binding binding;
+    std::uint64_t waiting_since = 0;  ///< the scheduler's own count
+};
+
+/// Finds what can fire, without ever looking at all: an arriving token wakes the transitions that
+/// read its place, for its case and join key alone. Among enabled transitions the highest priority
+/// goes first, then the one that has waited longest since it last fired (losing a conflict does not
+/// restart the wait), each taking its cases in turn; tokens first in, first out. So among n equal
+/// contenders none is passed more than n - 1 times in a row.
+///
+/// Derived from the state and never stored. One strand.
+class Scheduler {
+public:
+    explicit Scheduler(State& state);
+    ~Scheduler();
+
+    /// Looks at everything anew: after a replay, and after a deployment.
+    void rebuild();
+    /// Takes in what happened to the store since the last call.
+    void absorb();
+    /// An operation or claim of the transition ended: its concurrency may allow another.
+    void freed(TransitionId transition);
+    void claimed(TransitionId transition) { ++runtimes_[transition]->claims; }
+
+    /// The next firing. The caller applies it (or reserves its tokens), calls `absorb`, and then
+    /// `put_back`.
+    std::optional<Enabled> next(base::Timestamp now);
+    /// The candidate fired: it queues up again behind the others of its transition.
+    void put_back(const Enabled& fired);
+    /// The candidate could not fire for want of room in the place: it goes first when there is
+    /// some.
+    void wait_for_room(const Enabled& held, places::PlaceId place);
+
+    /// True when `next` may find something.
+    [[nodiscard]] bool has_work() const { return !heap_.empty(); }
+
+    struct Waiting {
+        bool concurrency = false;
+        std::optional<places::PlaceId> room;
+        std::uint64_t claims = 0;
+    };
+    [[nodiscard]] Waiting waiting(TransitionId transition) const;
+    [[nodiscard]] const std::vector<ArcSource>* sources(TransitionId transition) const;
+
+private:
+    static constexpr std::uint32_t in_ready = ~std::uint32_t{0};
+    static constexpr std::uint32_t at_guard = in_ready - 1;
+
+    struct CandidateHash {
+        std::size_t operator()(const Candidate& candidate) const noexcept {
+            return std::hash<std::string>{}(candidate.key) ^
+                   (candidate.case_seq * 0x9E3779B97F4A7C15U);
+        }
+    };
+    // Where a candidate waits, and (with a guard) the tokens that it has not been tried with.
+    struct Standing {
+        std::uint32_t where = in_ready;
+        std::uint64_t ticket = 0;
+        std::deque<std::pair<std::size_t, base::TokenId>> fresh;
+    };
+    struct Parked {
+        Candidate candidate;
+        std::uint64_t ticket = 0;
+    };
+    struct Runtime {
+        std::shared_ptr<const Deployment> deployment;
+        nets::TransitionIndex index = 0;
+        std::vector<ArcSource> sources;
+        bool keyed = false;
+        std::uint64_t stamp = 0;
+        std::uint64_t claims = 0;
+        bool in_heap = false;
+        bool full = false;  ///< held back by its concurrency
+        std::optional<places::PlaceId> room;
+        std::deque<Candidate> ready;
+        boost::unordered_map<Candidate, Standing, CandidateHash> standing;
+        std::vector<std::deque<Parked>> parked;  ///< by arc
+        std::vector<std::size_t> woken;          ///< by arc: how many parked ones may be tried
+        boost::unordered_map<std::string, std::vector<std::uint64_t>> cases_of_key;
+        std::size_t swept_size = 0;
+
+        [[nodiscard]] const nets::Transition& rules() const {
+            return deployment->net->transitions[index];
+        }
+    };
+    struct HeapEntry {
+        std::int64_t priority;
+        std::uint64_t stamp;
+        TransitionId transition;
+        bool operator<(const HeapEntry& other) const {
+            if (priority != other.priority) return priority < other.priority;
+            if (stamp != other.stamp) return stamp > other.stamp;
+            return transition > other.transition;
+        }
+    };
+    struct Reader {
+        TransitionId transition;
+        std::size_t arc;
+    };
+
+    void attach(TransitionId id);
+    void detach(TransitionId id);
+    void arrived(const places::Change& change);
+    void arrived(const Reader& reader, places::Slot slot, base::CaseId case_id);
+    void offer(TransitionId id, const Candidate& candidate, std::size_t arc, base::TokenId token);
+    void wake_all(TransitionId id, std::size_t arc, base::TokenId token);
+    void make_ready(TransitionId id, const Candidate& candidate, Standing& standing);
+    void push(TransitionId id);
+    [[nodiscard]] static bool has_candidates(const Runtime& runtime);
+    std::optional<Candidate> take_candidate(
+        Runtime& runtime, std::optional<std::size_t>& woken_arc
+    );
+    std::optional<Binding> try_bind(
+        Runtime& runtime, const Candidate& candidate, base::Timestamp now
+    );
+    std::expected<Binding, Unbound> bind_fresh(
+        Runtime& runtime, Standing& standing, BindRequest& request
+    );
+    void park(Runtime& runtime, const Candidate& candidate, const Unbound& why);
+    [[nodiscard]] bool has_own_tokens(const Runtime& runtime, const Candidate& candidate) const;
+    void sweep(Runtime& runtime);
+    [[nodiscard]] bool at_capacity(TransitionId id) const;
+
+    State& state_;
+    std::vector<std::unique_ptr<Runtime>> runtimes_;       ///< by TransitionId; null = not active
+    std::vector<std::vector<Reader>> readers_;             ///< by PlaceId
+    std::vector<std::vector<TransitionId>> room_waiters_;  ///< by PlaceId
+    std::priority_queue<HeapEntry> heap_;
+    std::uint64_t clock_ = 0;  ///< counts firings, for stamps
+    std::uint64_t tickets_ = 0;
+};
+
+}  // namespace engine

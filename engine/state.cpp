@@ -1,0 +1,78 @@
+#include "engine/state.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace engine {
+
+bool Deployment::ends_in(places::PlaceId place) const {
+    return std::ranges::any_of(net->end, [&](nets::PlaceIndex index) {
+        return places[index] == place;
+    });
+}
+
+std::string_view name(CaseState state) {
+    constexpr std::array names = {
+        std::string_view{"running"},
+        std::string_view{"completed"},
+        std::string_view{"failed"},
+        std::string_view{"cancelled"}
+    };
+    return names[static_cast<std::size_t>(state)];
+}
+
+std::string_view name(OperationState state) {
+    constexpr std::array names = {
+        std::string_view{"invoking"}, std::string_view{"retrying"}, std::string_view{"uncertain"}
+    };
+    return names[static_cast<std::size_t>(state)];
+}
+
+State::State(std::string model_id)
+    : model(std::move(model_id)),
+      dead_letter_(ensure_place({"", std::string(dead_letter_place)})) {}
+
+std::optional<places::PlaceId> State::place(const PlaceName& name) const {
+    const auto found = places.find(name);
+    if (found == places.end()) return std::nullopt;
+    return found->second;
+}
+
+places::PlaceId State::ensure_place(const PlaceName& name) {
+    const auto [entry, made] = places.try_emplace(name, 0);
+    if (made) entry->second = store.add_place({.net = name.net, .name = name.name});
+    return entry->second;
+}
+
+Case* State::find_case(base::CaseId id) {
+    const auto found = cases.find(id);
+    return found == cases.end() ? nullptr : &found->second;
+}
+
+const Case* State::find_case(base::CaseId id) const {
+    const auto found = cases.find(id);
+    return found == cases.end() ? nullptr : &found->second;
+}
+
+Operation* State::find_operation(base::OperationId id) {
+    const auto found = operations.find(id);
+    return found == operations.end() ? nullptr : &found->second;
+}
+
+const Operation* State::find_operation(base::OperationId id) const {
+    const auto found = operations.find(id);
+    return found == operations.end() ? nullptr : &found->second;
+}
+
+const Deployment* State::current(std::string_view net) const {
+    const auto found = nets.find(net);
+    return found == nets.end() ? nullptr : found->second.current.get();
+}
+
+std::shared_ptr<const Deployment> deployment(const State& state, Seq seq) {
+    const auto found = state.deployments.find(seq);
+    return found == state.deployments.end() ? nullptr : found->second.lock();
+}
+
+}  // namespace engine

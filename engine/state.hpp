@@ -1,0 +1,192 @@
+#pragma once
+
+#include "base/sha256.hpp"
+#include "engine/event.hpp"
+#include "nets/net.hpp"
+#include "places/store.hpp"
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_map.hpp>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace engine {
+
+using TransitionId = std::uint32_t;  ///< dense in its model, never reused
+
+/// Shared places that every model has.
+inline constexpr std::string_view dead_letter_place = "p-dead-letter";
+inline constexpr std::string_view tool_catalog_place = "p-tool-catalog";
+
+/// One version of a net in this model. Immutable; firings in flight keep the one they began with.
+struct Deployment {
+    std::shared_ptr<const nets::Net> net;  // shared: compiled nets are kept by every reader of them
+    Seq seq = 0;                           ///< of its `net.deployed` record
+    base::Timestamp at;
+    std::string by;
+    std::vector<places::PlaceId> places;    ///< by nets::PlaceIndex
+    std::vector<TransitionId> transitions;  ///< by nets::TransitionIndex
+
+    [[nodiscard]] bool ends_in(places::PlaceId place) const;
+};
+
+struct VersionInfo {
+    std::string version;
+    Seq seq = 0;
+    base::Timestamp at;
+    std::string by;
+    base::Digest digest;
+};
+
+/// A net's name and all that was ever deployed under it; `current` is null when it is undeployed.
+struct NetEntry {
+    std::shared_ptr<const Deployment> current;
+    std::vector<VersionInfo> versions;
+};
+
+struct TransitionEntry {
+    std::string net;
+    std::string name;
+    std::shared_ptr<const Deployment> deployment;  ///< null when no version has it
+    nets::TransitionIndex index = 0;
+    std::uint64_t fired = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t in_flight = 0;  ///< operations; claims are no part of the state
+    base::Timestamp timer_next;   ///< 0 = not a timer, or not started
+
+    [[nodiscard]] const nets::Transition& rules() const {
+        return deployment->net->transitions[index];
+    }
+};
+
+enum class CaseState : std::uint8_t { running, completed, failed, cancelled };
+std::string_view name(CaseState state);
+
+/// An operation that is over, as its case still shows it.
+struct OperationSummary {
+    base::OperationId id;
+    std::string transition;
+    std::string tool_id;
+    std::string version_hash;
+    std::string state;
+    std::string error;  ///< canonical JSON, or empty
+};
+
+struct Case {
+    base::CaseId id;
+    std::shared_ptr<const Deployment> deployment;
+    std::string owner;
+    CaseState state = CaseState::running;
+    base::Timestamp started;
+    base::Timestamp ended;
+    std::uint64_t tokens = 0;       ///< live ones, dead letters not counted
+    std::uint64_t open_tokens = 0;  ///< of these, not on an end place
+    std::uint64_t delayed = 0;      ///< of these, not yet visible; a matter of time, not of the log
+    std::uint64_t dead_letters = 0;
+    std::vector<base::OperationId> operations;  ///< not final
+    std::deque<OperationSummary> finished;      ///< the newest `finished_kept`
+
+    static constexpr std::size_t finished_kept = 100;
+    [[nodiscard]] bool quiet() const { return operations.empty() && open_tokens == 0; }
+};
+
+/// The states of engine.md. `requested` to `approved` and `returned` are reached only where a
+/// decision or a publication stands between; a plain call goes invoking -> finalized.
+enum class OperationState : std::uint8_t { invoking, retrying, uncertain };
+std::string_view name(OperationState state);
+
+/// An effectful firing that is not over. Its tokens are reserved under its id.
+struct Operation {
+    base::OperationId id;
+    OperationState state = OperationState::invoking;
+    std::uint64_t revision = 1;  ///< grows with every edge
+    TransitionId transition = 0;
+    std::shared_ptr<const Deployment> deployment;
+    nets::TransitionIndex index = 0;
+    base::CaseId case_id;
+    std::vector<std::vector<base::TokenId>> reserved;  ///< by arc
+    std::string values;  ///< canonical JSON, alias -> data of the read arcs; or empty
+    std::uint32_t attempt = 1;
+    std::uint32_t lost = 0;  ///< attempts that ended without an answer
+    base::Timestamp started;
+    base::Timestamp next;  ///< of a retry
+    std::string call;      ///< canonical JSON: what the handler prepared
+    std::string tool_id;
+    std::string version_hash;
+    std::string effect;                 ///< pure | idempotent | once
+    std::string error;                  ///< canonical JSON of the last error, or empty
+    std::string executor;               ///< of the last lease
+    std::uint64_t fencing = 0;          ///< of the last lease
+    std::vector<places::PlaceId> room;  ///< one entry a token that room is held for
+
+    [[nodiscard]] const nets::Transition& rules() const {
+        return deployment->net->transitions[index];
+    }
+};
+
+/// A request that was answered: the same one again gets the same answer.
+struct AnsweredRequest {
+    base::Digest digest;
+    Seq seq = 0;
+};
+
+/// All of a model, as its log says. A pure fold: no clock, no randomness, no I/O.
+struct State {
+    /// Requests remembered for Idempotency-Key; older ones are forgotten.
+    static constexpr std::size_t requests_kept = 100'000;
+
+    std::string model;
+    Seq seq = 0;
+    base::Timestamp ts;
+    Epoch epoch = 0;
+
+    places::Store store;
+    std::map<PlaceName, places::PlaceId, std::less<>> places;
+    std::map<std::string, NetEntry, std::less<>> nets;
+    std::map<Seq, std::weak_ptr<const Deployment>> deployments;
+    std::deque<TransitionEntry> transitions;
+    std::map<std::pair<std::string, std::string>, TransitionId> transition_ids;
+    boost::unordered_map<base::CaseId, Case, std::hash<base::CaseId>> cases;
+    boost::unordered_map<base::OperationId, Operation, std::hash<base::OperationId>> operations;
+    boost::unordered_map<std::string, AnsweredRequest> requests;
+    std::deque<std::string> request_order;
+    std::uint64_t dead_letters = 0;
+
+    /// Tokens still hidden, by the time at which they become visible.
+    std::set<std::pair<base::Timestamp, base::TokenId>> delayed;
+
+    explicit State(std::string model_id);
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    [[nodiscard]] std::optional<places::PlaceId> place(const PlaceName& name) const;
+    [[nodiscard]] places::PlaceId ensure_place(const PlaceName& name);
+    [[nodiscard]] places::PlaceId dead_letter() const { return dead_letter_; }
+    [[nodiscard]] Case* find_case(base::CaseId id);
+    [[nodiscard]] const Case* find_case(base::CaseId id) const;
+    [[nodiscard]] Operation* find_operation(base::OperationId id);
+    [[nodiscard]] const Operation* find_operation(base::OperationId id) const;
+    [[nodiscard]] const Deployment* current(std::string_view net) const;
+
+private:
+    places::PlaceId dead_letter_;
+};
+
+/// Applies one event. The error `validation` says why a record does not fit the state before it (a
+/// token consumed that is not there, ...): it can only come from a log that was tampered with.
+base::Result<void> apply(State& state, const Event& event, const RecordHead& head);
+
+/// Delayed tokens that are due become visible. Part of the live run only: whether a token is
+/// visible is a matter of time, not of the log.
+void reveal_due(State& state, base::Timestamp now);
+
+/// The deployment that a record speaks of; null when unknown.
+std::shared_ptr<const Deployment> deployment(const State& state, Seq seq);
+
+}  // namespace engine
