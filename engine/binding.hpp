@@ -65,6 +65,7 @@ public:
     }
     /// The only token of the arc, when it is bound to one token and not to a list.
     [[nodiscard]] const places::Payload* payload(std::size_t arc) const;
+    [[nodiscard]] std::size_t arcs() const { return rules_.in.size(); }
 
     nets::cel::Budget budget;
 

@@ -78,6 +78,8 @@ Result<void> apply_after_tokens(State& state, const Event& event, const RecordHe
         case EventType::case_ended:
         case EventType::case_cancelled:
             return apply_case_over(state, event, head);
+        case EventType::dead_letter_redriven:
+            return apply_redriven(state, event);
         case EventType::fired:
         case EventType::timer_set:
             return apply_fired(state, event);
@@ -100,7 +102,6 @@ Result<void> apply_after_tokens(State& state, const Event& event, const RecordHe
         case EventType::operation_late_result:
         case EventType::lease_ended:
         case EventType::dead_letter_added:
-        case EventType::dead_letter_redriven:
         case EventType::dead_letter_dropped:
         case EventType::tool_registered:
         case EventType::tool_changed:

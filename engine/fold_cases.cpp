@@ -48,4 +48,12 @@ Result<void> apply_fired(State& state, const Event& event) {
     return {};
 }
 
+Result<void> apply_redriven(State& state, const Event& event) {
+    Case* reopened = state.find_case(event.case_id);
+    if (reopened == nullptr) return {};
+    reopened->state = CaseState::running;
+    reopened->ended = {};
+    return {};
+}
+
 }  // namespace engine

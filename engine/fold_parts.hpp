@@ -15,6 +15,7 @@ base::Result<void> apply_undeployed(State& state, const Event& event);
 // fold_cases.cpp
 base::Result<void> apply_case_started(State& state, const Event& event, const RecordHead& head);
 base::Result<void> apply_case_over(State& state, const Event& event, const RecordHead& head);
+base::Result<void> apply_redriven(State& state, const Event& event);
 base::Result<void> apply_fired(State& state, const Event& event);
 
 // fold_operations.cpp

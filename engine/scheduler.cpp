@@ -15,6 +15,7 @@ void Scheduler::rebuild() {
     for (TransitionId id = 0; id < runtimes_.size(); ++id)
         detach(id);
     runtimes_.resize(state_.transitions.size());
+    claims_.resize(state_.transitions.size());
     readers_.assign(state_.store.place_count(), {});
     room_waiters_.assign(state_.store.place_count(), {});
     heap_ = {};
@@ -104,9 +105,17 @@ void Scheduler::freed(TransitionId transition) {
     push(transition);
 }
 
+void Scheduler::claimed(TransitionId transition) {
+    ++claims_[transition];
+}
+
+void Scheduler::unclaimed(TransitionId transition) {
+    --claims_[transition];
+}
+
 bool Scheduler::at_capacity(TransitionId id) const {
     const auto& limit = runtimes_[id]->rules().concurrency;
-    return limit && state_.transitions[id].in_flight + runtimes_[id]->claims >= *limit;
+    return limit && state_.transitions[id].in_flight + claims_[id] >= *limit;
 }
 
 bool Scheduler::has_candidates(const Runtime& runtime) {
@@ -377,7 +386,7 @@ void Scheduler::wait_for_room(const Enabled& held, places::PlaceId place) {
 Scheduler::Waiting Scheduler::waiting(TransitionId transition) const {
     if (transition >= runtimes_.size() || !runtimes_[transition]) return {};
     const Runtime& runtime = *runtimes_[transition];
-    return {at_capacity(transition), runtime.room, runtime.claims};
+    return {at_capacity(transition), runtime.room, claims_[transition]};
 }
 
 const std::vector<ArcSource>* Scheduler::sources(TransitionId transition) const {

@@ -43,7 +43,9 @@ public:
     void absorb();
     /// An operation or claim of the transition ended: its concurrency may allow another.
     void freed(TransitionId transition);
-    void claimed(TransitionId transition) { ++runtimes_[transition]->claims; }
+    void claimed(TransitionId transition);
+    /// A claim ended, as an operation or not.
+    void unclaimed(TransitionId transition);
 
     /// The next firing. The caller applies it (or reserves its tokens), calls `absorb`, and then
     /// `put_back`.
@@ -91,7 +93,6 @@ private:
         std::vector<ArcSource> sources;
         bool keyed = false;
         std::uint64_t stamp = 0;
-        std::uint64_t claims = 0;
         bool in_heap = false;
         bool full = false;  ///< held back by its concurrency
         std::optional<places::PlaceId> room;
@@ -148,6 +149,7 @@ private:
     std::vector<std::unique_ptr<Runtime>> runtimes_;       ///< by TransitionId; null = not active
     std::vector<std::vector<Reader>> readers_;             ///< by PlaceId
     std::vector<std::vector<TransitionId>> room_waiters_;  ///< by PlaceId
+    std::vector<std::uint64_t> claims_;  ///< by TransitionId; outlives a deployment
     std::priority_queue<HeapEntry> heap_;
     std::uint64_t clock_ = 0;  ///< counts firings, for stamps
     std::uint64_t tickets_ = 0;

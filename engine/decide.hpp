@@ -1,0 +1,96 @@
+#pragma once
+
+#include "base/json.hpp"
+#include "engine/model.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The decisions: each looks at the model, refuses or writes events. Errors leave the model as it
+/// was. The caller pumps afterwards.
+namespace engine {
+
+/// The record that answered this request before, if the key is known: not a new decision is due.
+/// `conflict` when the key was used for something else.
+base::Result<std::optional<Seq>> answered(const Model& model, const Asker& asker);
+
+struct DeployOptions {
+    bool forced = false;  ///< recorded: who deployed although the check found errors
+};
+struct Deployed {
+    Seq seq = 0;
+    bool changed = false;  ///< false: this very document was the current version already
+};
+/// Compiled by the caller, off the strand.
+base::Result<Deployed> deploy(
+    Model& model,
+    std::shared_ptr<const nets::Net> net,
+    const DeployOptions& options,
+    const Asker& asker
+);
+/// Refused while its places hold tokens or firings are in flight.
+base::Result<Seq> undeploy(Model& model, std::string_view net, const Asker& asker);
+
+struct PutToken {
+    std::string data;  ///< canonical JSON
+    base::CaseId case_id;
+};
+/// All or none. The ids are t<seq>-0, t<seq>-1, ...
+base::Result<Seq> put_tokens(
+    Model& model, const PlaceName& place, std::vector<PutToken> tokens, const Asker& asker
+);
+base::Result<Seq> remove_token(Model& model, base::TokenId token, const Asker& asker);
+
+/// `input` is canonical JSON. The case's id is c<seq>.
+base::Result<Seq> start_case(
+    Model& model, std::string_view net, std::string input, const Asker& asker
+);
+base::Result<Seq> cancel_case(Model& model, base::CaseId case_id, const Asker& asker);
+
+base::Result<Seq> redrive(Model& model, base::TokenId dead_letter, const Asker& asker);
+base::Result<Seq> drop(Model& model, base::TokenId dead_letter, const Asker& asker);
+
+/// The claim's preparation came back. Nothing happens when the claim is gone.
+void prepared(Model& model, ClaimId claim, base::Result<Prepared> result, const Asker& asker);
+
+enum class Settled : std::uint8_t {
+    applied,
+    late,     ///< kept as evidence, changed nothing
+    unknown,  ///< no such operation was ever begun
+};
+Settled settle(Model& model, Outcome outcome, const Asker& asker);
+
+/// An operator ends an operation whose outcome nobody knows, or that nobody wants; its tokens go
+/// the `fail` way.
+base::Result<Seq> abandon(
+    Model& model, base::OperationId operation, std::string_view reason, const Asker& asker
+);
+
+/// A lease began; appended with the next batch, waited for by nobody.
+struct LeaseGrant {
+    base::OperationId operation;
+    std::uint32_t attempt = 1;
+    std::uint64_t fencing = 0;
+    std::string lease;
+    std::string executor;
+};
+void lease_granted(Model& model, const LeaseGrant& grant, const Asker& asker);
+void lease_ended(
+    Model& model, const LeaseGrant& grant, std::string_view reason, const Asker& asker
+);
+
+/// A change that somebody above the engine decided: tokens of shared places are taken and put in
+/// one record of type `tool.*`.
+struct Change {
+    EventType type = EventType::tool_registered;
+    std::vector<base::TokenId> consumed;
+    std::vector<std::pair<std::string, std::string>> produced;  ///< shared place, canonical JSON
+    std::string info;                                           ///< canonical JSON, or empty
+};
+Seq write(Model& model, const Change& change, const Asker& asker);
+
+/// `{"code","message",...}` as records and expressions have it.
+std::string error_json(const base::Error& error, std::uint32_t attempt, std::string_view details);
+
+}  // namespace engine

@@ -1,0 +1,130 @@
+#include "engine/decisions.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+namespace engine {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+void Decisions::end_if_quiet(base::CaseId id) {
+    const Case* ending = state().find_case(id);
+    if (ending == nullptr || ending->state != CaseState::running) return;
+    if (!ending->quiet() || ending->delayed != 0) return;
+    Event event;
+    event.type = EventType::case_ended;
+    event.case_id = id;
+    event.net = ending->deployment->net->name;
+    event.info = ending->dead_letters > 0 ? R"({"state":"failed"})" : R"({"state":"completed"})";
+    emit(std::move(event));
+    model.want(CaseOver{id});
+}
+
+Result<Seq> start_case(Model& model, std::string_view net, std::string input, const Asker& asker) {
+    const State& state = model.state();
+    const Deployment* rules = state.current(net);
+    if (rules == nullptr) {
+        return fail(
+            ErrorCode::not_found,
+            fmt::format("model '{}' has no net '{}'", state.model, net),
+            "deploy it first: netwright net deploy FILE"
+        );
+    }
+    if (!rules->net->start) {
+        return fail(
+            ErrorCode::validation,
+            fmt::format("net '{}' has no start place", net),
+            "name one in \"start\", or put tokens into its places"
+        );
+    }
+    const auto place = rules->places[*rules->net->start];
+    if (input.size() > token_bytes_max) {
+        return fail(
+            ErrorCode::too_large,
+            fmt::format(
+                "an input of {} bytes; the inline limit is {}", input.size(), token_bytes_max
+            ),
+            "put the bytes into a blob and pass its URN"
+        );
+    }
+    if (!state.store.place(place).has_room(1)) {
+        return fail(
+            ErrorCode::overloaded,
+            fmt::format("place '{}' is at its capacity", state.store.place(place).name),
+            "wait until the net has taken tokens from it"
+        );
+    }
+    Event event;
+    event.type = EventType::case_started;
+    event.case_id = {state.seq + 1};
+    event.net = rules->net->name;
+    event.deployment = rules->seq;
+    event.produced.push_back(
+        {.place = place, .case_id = event.case_id, .data = places::Payload::make(input)}
+    );
+    Decisions decisions{model, asker};
+    const Seq seq = decisions.emit(std::move(event));
+    decisions.end_if_quiet({seq});
+    return seq;
+}
+
+Result<Seq> cancel_case(Model& model, base::CaseId id, const Asker& asker) {
+    const State& state = model.state();
+    const Case* cancelled = state.find_case(id);
+    if (cancelled == nullptr) {
+        return fail(ErrorCode::not_found, fmt::format("case {} is unknown", text(id)));
+    }
+    if (cancelled->state != CaseState::running) {
+        return fail(
+            ErrorCode::conflict,
+            fmt::format("case {} is over: {}", text(id), name(cancelled->state))
+        );
+    }
+    Decisions decisions{model, asker};
+    std::vector<ClaimId> claims;
+    for (const auto& [claim, held] : model.claims()) {
+        if (held.enabled.binding.case_id == id) claims.push_back(claim);
+    }
+    for (const auto operation : std::vector(cancelled->operations)) {
+        const Operation& ending = *state.find_operation(operation);
+        Event event;
+        event.type = EventType::operation_cancelled;
+        event.operation = operation;
+        event.attempt = ending.attempt;
+        event.case_id = id;
+        event.net = ending.deployment->net->name;
+        event.transition = state.transitions[ending.transition].name;
+        event.error = error_json(
+            {ErrorCode::cancelled, "the case was cancelled", {}, {}}, ending.attempt, {}
+        );
+        const TransitionId transition = ending.transition;
+        for (const auto& arc : ending.reserved) {
+            event.consumed.insert(event.consumed.end(), arc.begin(), arc.end());
+        }
+        if (ending.state == OperationState::invoking) model.want(Cancel{operation});
+        decisions.emit(std::move(event));
+        decisions.scheduler().freed(transition);
+    }
+    Event event;
+    event.type = EventType::case_cancelled;
+    event.case_id = id;
+    event.net = cancelled->deployment->net->name;
+    for (auto slot = state.store.first_of_case(id); slot != places::no_slot;
+         slot = state.store.next_of_case(slot)) {
+        if (state.store.token(slot).place != state.dead_letter()) {
+            event.consumed.push_back(state.store.token(slot).id);
+        }
+    }
+    // In order of making, so that the record does not depend on the order of a list.
+    std::ranges::sort(event.consumed);
+    for (const auto claim : claims)
+        decisions.drop_claim(claim);
+    const Seq seq = decisions.emit(std::move(event));
+    model.want(CaseOver{id});
+    return seq;
+}
+
+}  // namespace engine

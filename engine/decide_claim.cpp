@@ -1,0 +1,199 @@
+#include "base/json.hpp"
+#include "engine/decisions.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+#include <utility>
+
+namespace engine {
+
+using nets::FixedName;
+
+namespace {
+
+// What the read arcs saw, kept with the operation: "the firing keeps the value it read".
+std::string read_values(const State& state, const nets::Transition& rules, const Binding& binding) {
+    base::Json values = base::Json::object();
+    for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
+        if (rules.in[arc].kind != nets::ArcKind::read) continue;
+        base::Json list = base::Json::array();
+        for (const auto slot : binding.arcs[arc]) {
+            list.push_back(*base::parse_json(state.store.token(slot).data.view()));
+        }
+        values[rules.in[arc].alias] = rules.in[arc].takes_list ? std::move(list) : list.at(0);
+    }
+    return values.empty() ? std::string{} : base::canonical(values);
+}
+
+base::Result<std::string> input_of(
+    const nets::Transition& rules, Scope& scope, const Binding& binding, const State& state
+) {
+    if (const auto* command = std::get_if<nets::Command>(&rules.action)) {
+        return std::string(state.store.token(binding.arcs[command->from].front()).data.view());
+    }
+    const auto& call = std::get<nets::Call>(rules.action);
+    std::string args;
+    auto done = call.args.render(args, scope.values(call.args), scope.budget);
+    if (!done) return base::fail(std::move(done.error()));
+    return args;
+}
+
+// Room must be there for what `out` will make for certain, before the effect starts.
+std::optional<places::PlaceId> full_output(
+    const State& state, const Deployment& deployment, const nets::Transition& rules
+) {
+    for (const auto& rule : rules.out.rules) {
+        const auto id = deployment.places[rule.place];
+        if (!state.store.place(id).has_room(1)) return id;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+void bind_values(Scope& scope, const nets::Transition& rules, std::string_view values) {
+    if (values.empty()) return;
+    const auto parsed = base::parse_json(values);
+    base::check(parsed.has_value(), "stored values read back");
+    for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
+        if (rules.in[arc].kind != nets::ArcKind::read) continue;
+        const auto found = parsed->find(rules.in[arc].alias);
+        if (found != parsed->end()) scope.bind_text(arc, base::canonical(*found));
+    }
+}
+
+void Decisions::claim(const Enabled& enabled) {
+    const TransitionEntry& entry = state().transitions[enabled.transition];
+    const nets::Transition& rules = entry.rules();
+    if (const auto full = full_output(state(), *enabled.deployment, rules)) {
+        return scheduler().wait_for_room(enabled, *full);
+    }
+    Model::Claim made{.enabled = enabled, .since = asker.now};
+    made.tokens.resize(rules.in.size());
+    made.values = read_values(state(), rules, enabled.binding);
+    Scope scope(state(), rules);
+    scope.bind(enabled.binding, enabled.binding.case_id);
+    scope.set(FixedName::now, nets::cel::Value::timestamp(asker.now));
+    auto input = input_of(rules, scope, enabled.binding, state());
+    const ClaimId id = next_claim();
+    for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
+        if (rules.in[arc].kind != nets::ArcKind::consume) continue;
+        for (const auto slot : enabled.binding.arcs[arc]) {
+            made.tokens[arc].push_back(state().store.token(slot).id);
+            state().store.reserve(slot, id);
+        }
+    }
+    scheduler().claimed(enabled.transition);
+    claims().emplace(id, std::move(made));
+    scheduler().absorb();
+    scheduler().put_back(enabled);
+    if (!input) return prepared(id, base::fail(std::move(input.error())));
+    const auto* call = std::get_if<nets::Call>(&rules.action);
+    const Case* owner = state().find_case(enabled.binding.case_id);
+    model.want(Prepare{
+        .claim = id,
+        .net = entry.net,
+        .transition = entry.name,
+        .case_id = enabled.binding.case_id,
+        .principal = owner != nullptr ? owner->owner : enabled.deployment->by,
+        .tool_id = call != nullptr ? call->tool_id : "",
+        .version = call != nullptr ? call->version.value_or("") : "",
+        .input = std::move(*input),
+        .timeout = rules.timeout,
+    });
+}
+
+void Decisions::drop_claim(ClaimId id) {
+    const auto found = claims().find(id);
+    if (found == claims().end()) return;
+    const TransitionId transition = found->second.enabled.transition;
+    for (const auto& arc : found->second.tokens) {
+        for (const auto token : arc) {
+            const auto slot = state().store.find(token);
+            if (slot != places::no_slot && state().store.token(slot).holder == id) {
+                state().store.release(slot);
+            }
+        }
+    }
+    claims().erase(found);
+    scheduler().unclaimed(transition);
+    scheduler().absorb();
+}
+
+void Decisions::prepared(ClaimId id, base::Result<Prepared> result) {
+    const auto found = claims().find(id);
+    if (found == claims().end()) return;
+    Model::Claim claimed = std::move(found->second);
+    claims().erase(found);
+    const Enabled& enabled = claimed.enabled;
+    const nets::Net& net = *enabled.deployment->net;
+    const std::string transition = state().transitions[enabled.transition].name;
+    const nets::Transition& rules = net.transitions[*net.transition(transition)];
+    Event event;
+    event.case_id = enabled.binding.case_id;
+    event.net = net.name;
+    event.transition = transition;
+    event.deployment = enabled.deployment->seq;
+    event.attempt = 1;
+    scheduler().unclaimed(enabled.transition);
+    if (result) {
+        event.type = EventType::operation_invoking;
+        event.call = std::move(result->call);
+        event.effect = std::move(result->effect);
+        event.tool_id = std::move(result->tool_id);
+        event.version_hash = std::move(result->version_hash);
+        event.reserved = std::move(claimed.tokens);
+        event.values = std::move(claimed.values);
+        const Seq seq = emit(std::move(event));
+        model.want(Perform{.operation = {seq}, .attempt = 1});
+        return;
+    }
+    event.type = EventType::operation_failed;
+    if (const auto* call = std::get_if<nets::Call>(&rules.action)) event.tool_id = call->tool_id;
+    event.error = error_json(result.error(), 1, {});
+    Binding binding{.case_id = event.case_id};
+    binding.arcs.resize(rules.in.size());
+    std::vector<places::Slot> slots;
+    for (std::size_t arc = 0; arc < claimed.tokens.size(); ++arc) {
+        for (const auto token : claimed.tokens[arc]) {
+            binding.arcs[arc].push_back(state().store.find(token));
+            slots.push_back(binding.arcs[arc].back());
+            event.consumed.push_back(token);
+        }
+    }
+    route_failure(event, {rules, *enabled.deployment, binding, claimed.values, slots});
+    const auto case_id = event.case_id;
+    emit(std::move(event));
+    scheduler().freed(enabled.transition);
+    if (case_id) end_if_quiet(case_id);
+}
+
+void Decisions::route_failure(Event& event, const FailedFiring& firing) {
+    const base::Timestamp now = std::max(asker.now, state().ts);
+    if (firing.rules.fail) {
+        Scope scope(state(), firing.rules);
+        scope.bind(firing.binding, event.case_id);
+        bind_values(scope, firing.rules, firing.values);
+        scope.set(FixedName::now, nets::cel::Value::timestamp(now));
+        set_firing(scope, event.operation ? text(event.operation) : "", firing.rules.name);
+        base::check(scope.set_json(FixedName::error, event.error).has_value(), "error is JSON");
+        auto produced = evaluate(*firing.rules.fail, firing.deployment, scope, event.case_id, now);
+        if (produced) {
+            event.produced = std::move(*produced);
+            return;
+        }
+        event.error = error_json(produced.error(), event.attempt, {});
+    }
+    event.produced.push_back(dead_letter_token({
+        .state = state(),
+        .net = event.net,
+        .transition = event.transition,
+        .operation = event.operation,
+        .case_id = event.case_id,
+        .error = event.error,
+        .tokens = firing.slots,
+    }));
+}
+
+}  // namespace engine

@@ -1,0 +1,181 @@
+#include "base/json.hpp"
+#include "engine/decisions.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+#include <utility>
+
+namespace engine {
+
+using nets::FixedName;
+
+std::string error_json(const base::Error& error, std::uint32_t attempt, std::string_view details) {
+    base::Json value = {{"code", base::name(error.code)}, {"message", error.message}};
+    if (attempt != 0) value["attempt"] = attempt;
+    if (!details.empty()) value["details"] = *base::parse_json(details);
+    return base::canonical(value);
+}
+
+void set_firing(Scope& scope, std::string_view id, std::string_view transition) {
+    std::string value = R"({"id":)";
+    base::append_canonical_string(value, id);
+    value += R"(,"transition":)";
+    base::append_canonical_string(value, transition);
+    value += '}';
+    base::check(scope.set_json(FixedName::firing, value).has_value(), "firing is JSON");
+}
+
+namespace {
+
+bool uses(const nets::Outputs& outputs, std::size_t name) {
+    for (const auto& rule : outputs.rules) {
+        if (rule.token.uses(name) || (rule.when && rule.when->uses(name)) ||
+            (rule.each && rule.each->uses(name))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void set_names(Scope& scope, const nets::Transition& rules, Seq seq, base::Timestamp now) {
+    scope.set(FixedName::now, nets::cel::Value::timestamp(now));
+    const std::size_t firing = rules.in.size() + static_cast<std::size_t>(FixedName::firing);
+    if (uses(rules.out, firing) || (rules.fail && uses(*rules.fail, firing))) {
+        set_firing(scope, "f" + std::to_string(seq), rules.name);
+    }
+}
+
+std::vector<places::Slot> consumed_slots(const nets::Transition& rules, const Binding& binding) {
+    std::vector<places::Slot> slots;
+    for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
+        if (rules.in[arc].kind != nets::ArcKind::consume) continue;
+        slots.insert(slots.end(), binding.arcs[arc].begin(), binding.arcs[arc].end());
+    }
+    return slots;
+}
+
+Event firing_event(const State& state, const Enabled& enabled) {
+    const nets::Transition& rules =
+        enabled.deployment->net->transitions[state.transitions[enabled.transition].index];
+    Event event;
+    event.type = EventType::fired;
+    event.case_id = enabled.binding.case_id;
+    event.net = enabled.deployment->net->name;
+    event.transition = rules.name;
+    for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
+        for (const auto slot : enabled.binding.arcs[arc]) {
+            const auto id = state.store.token(slot).id;
+            if (rules.in[arc].kind == nets::ArcKind::consume) {
+                event.consumed.push_back(id);
+            } else {
+                event.read.push_back(id);
+            }
+        }
+    }
+    return event;
+}
+
+}  // namespace
+
+void Decisions::fire(const Enabled& enabled) {
+    const nets::Transition& rules = state().transitions[enabled.transition].rules();
+    if (!std::holds_alternative<nets::Map>(rules.action)) return claim(enabled);
+    Scope scope(state(), rules);
+    scope.bind(enabled.binding, enabled.binding.case_id);
+    const base::Timestamp now = std::max(asker.now, state().ts);
+    set_names(scope, rules, state().seq + 1, now);
+    auto produced = evaluate(rules.out, *enabled.deployment, scope, enabled.binding.case_id, now);
+    Event event = firing_event(state(), enabled);
+    if (!produced) {
+        event.error = error_json(produced.error(), 0, {});
+        if (rules.fail) {
+            base::check(scope.set_json(FixedName::error, event.error).has_value(), "error is JSON");
+            produced =
+                evaluate(*rules.fail, *enabled.deployment, scope, enabled.binding.case_id, now);
+            if (!produced) event.error = error_json(produced.error(), 0, {});
+        }
+    }
+    if (produced) {
+        if (const auto full = without_room(state(), *produced, enabled.binding)) {
+            return scheduler().wait_for_room(enabled, *full);
+        }
+        event.produced = std::move(*produced);
+    } else {
+        event.type = EventType::dead_letter_added;
+        event.produced.push_back(dead_letter_token({
+            .state = state(),
+            .net = event.net,
+            .transition = event.transition,
+            .operation = {},
+            .case_id = event.case_id,
+            .error = event.error,
+            .tokens = consumed_slots(rules, enabled.binding),
+        }));
+    }
+    const auto case_id = event.case_id;
+    emit(std::move(event));
+    scheduler().put_back(enabled);
+    if (case_id) end_if_quiet(case_id);
+}
+
+void Decisions::start_timers() {
+    timers().clear();
+    for (TransitionId id = 0; id < state().transitions.size(); ++id) {
+        const TransitionEntry& entry = state().transitions[id];
+        if (!entry.deployment) continue;
+        const auto* every = std::get_if<nets::Every>(&entry.rules().action);
+        if (every == nullptr) continue;
+        if (entry.timer_next.us == 0) {
+            Event event;
+            event.type = EventType::timer_set;
+            event.net = entry.net;
+            event.transition = entry.name;
+            event.next = asker.now + every->interval;
+            emit(std::move(event));
+        }
+        timers().emplace(state().transitions[id].timer_next, id);
+    }
+}
+
+// A turn is missed when a whole interval has passed since it was due: nobody was there to see it.
+void Decisions::fire_timer(TransitionId id, base::Timestamp due) {
+    const TransitionEntry& entry = state().transitions[id];
+    if (!entry.deployment || entry.timer_next != due) return;
+    const auto* every = std::get_if<nets::Every>(&entry.rules().action);
+    if (every == nullptr) return;
+    const std::int64_t late = (asker.now - due).us / every->interval.us;
+    const base::Timestamp next = due + base::Duration{(late + 1) * every->interval.us};
+    timers().emplace(next, id);
+    Enabled enabled{.transition = id, .deployment = entry.deployment};
+    const nets::Transition& rules = entry.rules();
+    bool fires = late == 0 || every->once_when_missed;
+    if (fires && !rules.in.empty()) {
+        auto bound = bind(
+            {state(), rules, *scheduler().sources(id), enabled.candidate, std::nullopt, asker.now}
+        );
+        fires = bound.has_value();
+        if (bound) enabled.binding = std::move(*bound);
+    }
+    Event event;
+    if (fires) {
+        Scope scope(state(), rules);
+        scope.bind(enabled.binding, {});
+        set_names(scope, rules, state().seq + 1, std::max(asker.now, state().ts));
+        auto produced = evaluate(rules.out, *entry.deployment, scope, {}, asker.now);
+        fires = produced.has_value() && !without_room(state(), *produced, enabled.binding);
+        if (fires) {
+            event = firing_event(state(), enabled);
+            event.produced = std::move(*produced);
+        }
+    }
+    if (!fires) {
+        event.type = EventType::timer_set;
+        event.net = entry.net;
+        event.transition = entry.name;
+    }
+    event.next = next;
+    emit(std::move(event));
+}
+
+}  // namespace engine

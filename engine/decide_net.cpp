@@ -1,0 +1,155 @@
+#include "base/json.hpp"
+#include "engine/decisions.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+namespace engine {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+namespace {
+
+// Places of the current version that the new one lacks must be empty.
+std::vector<base::ErrorDetail> lost_tokens(
+    const State& state, const Deployment& current, const nets::Net& next
+) {
+    std::vector<base::ErrorDetail> faults;
+    for (const auto& place : current.net->places) {
+        if (place.shared || next.place(place.name)) continue;
+        const auto id = state.place({current.net->name, place.name});
+        const auto count = id ? state.store.place(*id).count : 0;
+        if (count == 0) continue;
+        faults.push_back({
+            base::pointer_child("/places", place.name),
+            ErrorCode::conflict,
+            fmt::format(
+                "place '{}' is gone in this version but holds {} tokens", place.name, count
+            ),
+        });
+    }
+    return faults;
+}
+
+bool known_before(const State& state, const Deployment* current, const PlaceName& place) {
+    const auto id = state.place(place);
+    if (!id) return false;
+    if (place.net.empty()) {
+        return std::ranges::any_of(state.nets, [&](const auto& entry) {
+            const auto& deployed = entry.second.current;
+            return deployed && std::ranges::find(deployed->places, *id) != deployed->places.end();
+        });
+    }
+    return current != nullptr && std::ranges::find(current->places, *id) != current->places.end();
+}
+
+}  // namespace
+
+Result<std::optional<Seq>> answered(const Model& model, const Asker& asker) {
+    if (asker.request_key.empty()) return std::nullopt;
+    const auto found = model.state().requests.find(asker.request_key);
+    if (found == model.state().requests.end()) return std::nullopt;
+    if (found->second.digest == asker.request_digest) return found->second.seq;
+    return fail(
+        ErrorCode::conflict,
+        fmt::format("Idempotency-Key '{}' was used for another request", asker.request_key),
+        "use a new key for a new request"
+    );
+}
+
+Result<Deployed> deploy(
+    Model& model,
+    std::shared_ptr<const nets::Net> net,
+    const DeployOptions& options,
+    const Asker& asker
+) {
+    const State& state = model.state();
+    const Deployment* current = state.current(net->name);
+    if (current != nullptr && current->net->digest == net->digest) {
+        return Deployed{current->seq, false};
+    }
+    const auto entry = state.nets.find(net->name);
+    if (entry != state.nets.end()) {
+        for (const auto& version : entry->second.versions) {
+            if (version.version != net->version || version.digest == net->digest) continue;
+            return fail(
+                ErrorCode::conflict,
+                fmt::format(
+                    "version {} of net '{}' exists and is different", net->version, net->name
+                ),
+                "versions are immutable: give the changed document a new version"
+            );
+        }
+    }
+    if (current != nullptr) {
+        auto faults = lost_tokens(state, *current, *net);
+        if (!faults.empty()) {
+            return fail(base::Error{
+                ErrorCode::conflict,
+                fmt::format("net '{}' would lose tokens", net->name),
+                "empty these places first, or keep them",
+                std::move(faults)
+            });
+        }
+    }
+    Decisions decisions{model, asker};
+    Event event;
+    event.type = EventType::net_deployed;
+    event.net = net->name;
+    event.info = R"({"document":)" + net->document;
+    if (options.forced) event.info += R"(,"forced":true)";
+    event.info += '}';
+    event.compiled = net;
+    for (const auto& place : net->places) {
+        const PlaceName name{place.shared ? "" : net->name, place.name};
+        if (place.tokens.empty() || known_before(state, current, name)) continue;
+        for (const auto& token : place.tokens) {
+            const auto id = decisions.state().ensure_place(name);
+            event.produced.push_back({.place = id, .data = places::Payload::make(token)});
+        }
+    }
+    return Deployed{decisions.emit(std::move(event)), true};
+}
+
+Result<Seq> undeploy(Model& model, std::string_view net, const Asker& asker) {
+    const State& state = model.state();
+    const Deployment* current = state.current(net);
+    if (current == nullptr) {
+        return fail(ErrorCode::not_found, fmt::format("net '{}' is not deployed", net));
+    }
+    std::vector<base::ErrorDetail> faults;
+    for (std::size_t i = 0; i < current->places.size(); ++i) {
+        const auto& place = state.store.place(current->places[i]);
+        if (place.net.empty() || place.count == 0) continue;
+        faults.push_back({
+            base::pointer_child("/places", place.name),
+            ErrorCode::conflict,
+            fmt::format("place '{}' holds {} tokens", place.name, place.count),
+        });
+    }
+    for (const auto id : current->transitions) {
+        if (state.transitions[id].in_flight == 0) continue;
+        faults.push_back({
+            base::pointer_child("/transitions", state.transitions[id].name),
+            ErrorCode::conflict,
+            fmt::format("{} firings are in flight", state.transitions[id].in_flight),
+        });
+    }
+    if (!faults.empty()) {
+        return fail(base::Error{
+            ErrorCode::conflict,
+            fmt::format("net '{}' is in use", net),
+            "cancel its cases and remove its tokens first",
+            std::move(faults)
+        });
+    }
+    Event event;
+    event.type = EventType::net_undeployed;
+    event.net = current->net->name;
+    return Decisions{model, asker}.emit(std::move(event));
+}
+
+}  // namespace engine

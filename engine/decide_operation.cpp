@@ -1,0 +1,262 @@
+#include "base/json.hpp"
+#include "engine/decisions.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <utility>
+
+namespace engine {
+
+using base::ErrorCode;
+using nets::FixedName;
+
+Binding held_binding(const State& state, const Operation& operation) {
+    Binding binding{.case_id = operation.case_id};
+    binding.arcs.resize(operation.rules().in.size());
+    for (std::size_t arc = 0; arc < operation.reserved.size(); ++arc) {
+        for (const auto id : operation.reserved[arc]) {
+            binding.arcs[arc].push_back(state.store.find(id));
+        }
+    }
+    return binding;
+}
+
+namespace {
+
+std::vector<places::Slot> all_slots(const Binding& binding) {
+    std::vector<places::Slot> slots;
+    for (const auto& arc : binding.arcs)
+        slots.insert(slots.end(), arc.begin(), arc.end());
+    return slots;
+}
+
+Event operation_event(const State& state, const Operation& operation, EventType type) {
+    Event event;
+    event.type = type;
+    event.operation = operation.id;
+    event.attempt = operation.attempt;
+    event.case_id = operation.case_id;
+    event.net = operation.deployment->net->name;
+    event.transition = state.transitions[operation.transition].name;
+    return event;
+}
+
+void consume_reserved(Event& event, const Operation& operation) {
+    for (const auto& arc : operation.reserved) {
+        event.consumed.insert(event.consumed.end(), arc.begin(), arc.end());
+    }
+}
+
+// A `once` tool is tried again only after an error that proves nothing started, unless the author
+// named the code; pure and idempotent ones after any error that another try may mend.
+bool may_retry(const Operation& operation, const Outcome& outcome) {
+    const nets::Retry& retry = operation.rules().retry;
+    if (operation.attempt - operation.lost >= retry.attempts) return false;
+    if (!retry.on.empty()) return std::ranges::find(retry.on, outcome.error.code) != retry.on.end();
+    if (outcome.kind == Outcome::Kind::never_started) return true;
+    if (operation.effect == "once") return false;
+    switch (outcome.error.code) {
+        case ErrorCode::timeout:
+        case ErrorCode::exit_nonzero:
+        case ErrorCode::bad_output:
+        case ErrorCode::upstream:
+        case ErrorCode::limit:
+        case ErrorCode::overloaded:
+        case ErrorCode::rate_limited:
+        case ErrorCode::sandbox_unavailable:
+        case ErrorCode::internal:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// Exponential, with up to a fifth taken off so that failures that came together do not come again
+// together. What was chosen is in the record.
+base::Duration backoff(const Operation& operation) {
+    const nets::Retry& retry = operation.rules().retry;
+    const double factor = std::pow(retry.factor, operation.attempt - operation.lost - 1);
+    const double us = std::min(
+        static_cast<double>(retry.backoff.us) * factor, static_cast<double>(retry.backoff_max.us)
+    );
+    const std::uint64_t mixed = (operation.id.seq * 31 + operation.attempt) * 0x9E3779B97F4A7C15U;
+    const double jitter = static_cast<double>(mixed >> 40U) / static_cast<double>(1U << 24U);
+    return {static_cast<std::int64_t>(us * (1 - 0.2 * jitter))};
+}
+
+}  // namespace
+
+void Decisions::retry(
+    const Operation& operation, std::string error, base::Timestamp at, bool lost
+) {
+    Event event = operation_event(state(), operation, EventType::operation_retrying);
+    event.error = std::move(error);
+    event.next = at;
+    if (lost) event.info = R"({"lost":true})";
+    retries().emplace(at, operation.id);
+    emit(std::move(event));
+}
+
+void Decisions::retry_due(base::OperationId id) {
+    const Operation* operation = state().find_operation(id);
+    if (operation == nullptr || operation->state != OperationState::retrying) return;
+    Event event = operation_event(state(), *operation, EventType::operation_invoking);
+    event.attempt = operation->attempt + 1;
+    const std::uint32_t attempt = event.attempt;
+    emit(std::move(event));
+    model.want(Perform{.operation = id, .attempt = attempt});
+}
+
+void Decisions::finalize(const Operation& operation, const Outcome& outcome) {
+    const base::Timestamp now = std::max(asker.now, state().ts);
+    const nets::Transition& rules = operation.rules();
+    const Binding binding = held_binding(state(), operation);
+    Scope scope(state(), rules);
+    scope.bind(binding, operation.case_id);
+    bind_values(scope, rules, operation.values);
+    scope.set(FixedName::now, nets::cel::Value::timestamp(now));
+    set_firing(scope, text(operation.id), rules.name);
+    base::Result<void> set = scope.set_json(FixedName::result, outcome.result);
+    if (set) set = scope.set_json(FixedName::meta, outcome.meta);
+    auto produced = set ? evaluate(rules.out, *operation.deployment, scope, operation.case_id, now)
+                        : base::fail(ErrorCode::bad_output, set.error().message);
+    // An error after the effect is never answered by running again.
+    if (!produced) {
+        return conclude(
+            operation,
+            EventType::operation_finalized,
+            error_json(produced.error(), operation.attempt, {})
+        );
+    }
+    Event event = operation_event(state(), operation, EventType::operation_finalized);
+    consume_reserved(event, operation);
+    event.produced = std::move(*produced);
+    event.info = outcome.meta;
+    const TransitionId transition = operation.transition;
+    const base::CaseId case_id = operation.case_id;
+    emit(std::move(event));
+    scheduler().freed(transition);
+    if (case_id) end_if_quiet(case_id);
+}
+
+void Decisions::conclude(const Operation& operation, EventType type, std::string error) {
+    const Binding binding = held_binding(state(), operation);
+    const auto slots = all_slots(binding);
+    Event event = operation_event(state(), operation, type);
+    consume_reserved(event, operation);
+    event.error = std::move(error);
+    route_failure(
+        event, {operation.rules(), *operation.deployment, binding, operation.values, slots}
+    );
+    const TransitionId transition = operation.transition;
+    const base::CaseId case_id = operation.case_id;
+    emit(std::move(event));
+    scheduler().freed(transition);
+    if (case_id) end_if_quiet(case_id);
+}
+
+Settled Decisions::settle(Outcome outcome) {
+    const Operation* operation = state().find_operation(outcome.operation);
+    const bool current = operation != nullptr && operation->state == OperationState::invoking &&
+                         operation->attempt == outcome.attempt;
+    if (!current) {
+        if (outcome.operation.seq > state().seq || !outcome.operation) return Settled::unknown;
+        if (outcome.kind == Outcome::Kind::lost) return Settled::late;
+        Event event;
+        event.type = EventType::operation_late_result;
+        event.operation = outcome.operation;
+        event.attempt = outcome.attempt;
+        event.fencing = outcome.fencing;
+        event.info = base::canonical(base::Json{
+            {"digest", outcome.digest},
+            {"outcome", outcome.kind == Outcome::Kind::returned ? "returned" : "error"},
+        });
+        emit(std::move(event));
+        return Settled::late;
+    }
+    if (outcome.kind == Outcome::Kind::returned) {
+        finalize(*operation, outcome);
+        return Settled::applied;
+    }
+    std::string error = error_json(outcome.error, operation->attempt, outcome.details);
+    if (outcome.kind == Outcome::Kind::lost) {
+        if (operation->effect == "once") {
+            Event event = operation_event(state(), *operation, EventType::operation_uncertain);
+            event.error = error;
+            emit(std::move(event));
+            if (operation->rules().fail_when_uncertain) {
+                conclude(*operation, EventType::operation_finalized, std::move(error));
+            }
+            return Settled::applied;
+        }
+        if (operation->lost < lost_attempts_max) {
+            retry(*operation, std::move(error), asker.now, true);
+            return Settled::applied;
+        }
+    } else if (may_retry(*operation, outcome)) {
+        retry(*operation, std::move(error), asker.now + backoff(*operation), false);
+        return Settled::applied;
+    }
+    conclude(*operation, EventType::operation_finalized, std::move(error));
+    return Settled::applied;
+}
+
+void prepared(Model& model, ClaimId claim, base::Result<Prepared> result, const Asker& asker) {
+    Decisions{model, asker}.prepared(claim, std::move(result));
+}
+
+Settled settle(Model& model, Outcome outcome, const Asker& asker) {
+    return Decisions{model, asker}.settle(std::move(outcome));
+}
+
+base::Result<Seq> abandon(
+    Model& model, base::OperationId id, std::string_view reason, const Asker& asker
+) {
+    const Operation* operation = model.state().find_operation(id);
+    if (operation == nullptr) {
+        return base::fail(
+            ErrorCode::not_found,
+            fmt::format("operation {} is unknown or over", text(id)),
+            "list the operations of its case"
+        );
+    }
+    if (operation->state == OperationState::invoking) model.want(Cancel{id});
+    const base::Error error{
+        ErrorCode::abandoned, fmt::format("abandoned by {}: {}", asker.actor, reason), {}, {}
+    };
+    Decisions{model, asker}.conclude(
+        *operation, EventType::operation_abandoned, error_json(error, operation->attempt, {})
+    );
+    return model.state().seq;
+}
+
+void lease_granted(Model& model, const LeaseGrant& grant, const Asker& asker) {
+    if (model.state().find_operation(grant.operation) == nullptr) return;
+    Event event;
+    event.type = EventType::lease_granted;
+    event.operation = grant.operation;
+    event.attempt = grant.attempt;
+    event.fencing = grant.fencing;
+    event.lease = grant.lease;
+    event.executor = grant.executor;
+    Decisions{model, asker}.emit(std::move(event));
+}
+
+void lease_ended(
+    Model& model, const LeaseGrant& grant, std::string_view reason, const Asker& asker
+) {
+    Event event;
+    event.type = EventType::lease_ended;
+    event.operation = grant.operation;
+    event.attempt = grant.attempt;
+    event.fencing = grant.fencing;
+    event.lease = grant.lease;
+    event.executor = grant.executor;
+    event.info = base::canonical(base::Json{{"reason", reason}});
+    Decisions{model, asker}.emit(std::move(event));
+}
+
+}  // namespace engine

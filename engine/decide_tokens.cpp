@@ -1,0 +1,206 @@
+#include "base/json.hpp"
+#include "engine/decisions.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+namespace engine {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+namespace {
+
+std::string place_text(const PlaceName& name) {
+    return name.net.empty() ? fmt::format("shared place '{}'", name.name)
+                            : fmt::format("place '{}' of net '{}'", name.name, name.net);
+}
+
+std::vector<base::ErrorDetail> token_faults(
+    const State& state, const std::vector<PutToken>& tokens
+) {
+    std::vector<base::ErrorDetail> faults;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        const std::string pointer = fmt::format("/tokens/{}", i);
+        if (tokens[i].data.size() > token_bytes_max) {
+            faults.push_back({
+                pointer + "/data",
+                ErrorCode::too_large,
+                fmt::format(
+                    "{} bytes; the inline limit is {}", tokens[i].data.size(), token_bytes_max
+                ),
+            });
+        }
+        if (!tokens[i].case_id) continue;
+        const Case* owner = state.find_case(tokens[i].case_id);
+        if (owner == nullptr) {
+            faults.push_back({
+                pointer + "/case",
+                ErrorCode::not_found,
+                fmt::format("case {} is unknown", text(tokens[i].case_id)),
+            });
+        } else if (owner->state != CaseState::running) {
+            faults.push_back({
+                pointer + "/case",
+                ErrorCode::conflict,
+                fmt::format("case {} is over: {}", text(tokens[i].case_id), name(owner->state)),
+            });
+        }
+    }
+    return faults;
+}
+
+Result<places::Slot> dead_letter(const State& state, base::TokenId id) {
+    const auto slot = state.store.find(id);
+    if (slot == places::no_slot || state.store.token(slot).place != state.dead_letter()) {
+        return fail(ErrorCode::not_found, fmt::format("{} is no dead letter", text(id)));
+    }
+    return slot;
+}
+
+}  // namespace
+
+Result<Seq> put_tokens(
+    Model& model, const PlaceName& place, std::vector<PutToken> tokens, const Asker& asker
+) {
+    const State& state = model.state();
+    const auto id = state.place(place);
+    if (!id) return fail(ErrorCode::not_found, fmt::format("{} is unknown", place_text(place)));
+    if (tokens.empty() || tokens.size() > tokens_put_max) {
+        return fail(
+            ErrorCode::validation,
+            fmt::format("{} tokens; one request puts 1 to {}", tokens.size(), tokens_put_max)
+        );
+    }
+    auto faults = token_faults(state, tokens);
+    if (!faults.empty()) {
+        return fail(base::Error{
+            faults.front().code,
+            "no token was put",
+            "mend these and send all again",
+            std::move(faults)
+        });
+    }
+    if (!state.store.place(*id).has_room(tokens.size())) {
+        const auto& box = state.store.place(*id);
+        return fail(
+            ErrorCode::overloaded,
+            fmt::format(
+                "{} holds {} tokens of at most {}; {} more do not fit",
+                place_text(place),
+                box.count + box.room_held,
+                *box.capacity,
+                tokens.size()
+            ),
+            "wait until the net has taken tokens from it"
+        );
+    }
+    Event event;
+    event.type = EventType::tokens_put;
+    event.net = place.net;
+    for (auto& token : tokens) {
+        event.produced.push_back({
+            .place = *id,
+            .case_id = token.case_id,
+            .data = places::Payload::make(token.data),
+        });
+    }
+    Decisions decisions{model, asker};
+    const Seq seq = decisions.emit(std::move(event));
+    for (const auto& token : tokens) {
+        if (token.case_id) decisions.end_if_quiet(token.case_id);
+    }
+    return seq;
+}
+
+Result<Seq> remove_token(Model& model, base::TokenId id, const Asker& asker) {
+    const State& state = model.state();
+    const auto slot = state.store.find(id);
+    if (slot == places::no_slot) {
+        return fail(ErrorCode::not_found, fmt::format("token {} is unknown", text(id)));
+    }
+    const auto& token = state.store.token(slot);
+    if (token.holder != 0) {
+        return fail(
+            ErrorCode::conflict,
+            fmt::format("token {} is reserved by a firing", text(id)),
+            "wait for the firing, or abandon its operation"
+        );
+    }
+    Event event;
+    event.type = EventType::tokens_removed;
+    event.consumed.push_back(id);
+    const auto case_id = token.case_id;
+    event.case_id = case_id;
+    Decisions decisions{model, asker};
+    const Seq seq = decisions.emit(std::move(event));
+    if (case_id) decisions.end_if_quiet(case_id);
+    return seq;
+}
+
+Result<Seq> redrive(Model& model, base::TokenId id, const Asker& asker) {
+    const State& state = model.state();
+    const auto slot = dead_letter(state, id);
+    if (!slot) return fail(slot.error());
+    const auto& letter = state.store.token(*slot);
+    const Case* owner = state.find_case(letter.case_id);
+    if (owner != nullptr && owner->state == CaseState::cancelled) {
+        return fail(
+            ErrorCode::conflict,
+            fmt::format("case {} was cancelled", text(letter.case_id)),
+            "drop the dead letter"
+        );
+    }
+    const auto data = base::parse_json(letter.data.view());
+    if (!data) return fail(data.error());
+    Event event;
+    event.type = EventType::dead_letter_redriven;
+    event.case_id = letter.case_id;
+    event.net = data->value("net", "");
+    event.transition = data->value("transition", "");
+    event.consumed.push_back(id);
+    for (const auto& token : data->at("tokens")) {
+        const PlaceName place{token.value("net", ""), token.value("place", "")};
+        const auto place_id = state.place(place);
+        if (!place_id) {
+            return fail(ErrorCode::conflict, fmt::format("{} is gone", place_text(place)));
+        }
+        event.produced.push_back({
+            .place = *place_id,
+            .case_id = base::case_id(token.value("case", "")).value_or(base::CaseId{}),
+            .data = places::Payload::make(base::canonical(token.at("data"))),
+        });
+    }
+    return Decisions{model, asker}.emit(std::move(event));
+}
+
+Result<Seq> drop(Model& model, base::TokenId id, const Asker& asker) {
+    const auto slot = dead_letter(model.state(), id);
+    if (!slot) return fail(slot.error());
+    Event event;
+    event.type = EventType::dead_letter_dropped;
+    event.case_id = model.state().store.token(*slot).case_id;
+    event.consumed.push_back(id);
+    return Decisions{model, asker}.emit(std::move(event));
+}
+
+Seq write(Model& model, const Change& change, const Asker& asker) {
+    Decisions decisions{model, asker};
+    Event event;
+    event.type = change.type;
+    event.info = change.info;
+    event.consumed.assign(change.consumed.begin(), change.consumed.end());
+    for (const auto& [place, data] : change.produced) {
+        event.produced.push_back({
+            .place = decisions.state().ensure_place({"", place}),
+            .data = places::Payload::make(data),
+        });
+    }
+    return decisions.emit(std::move(event));
+}
+
+}  // namespace engine

@@ -1,0 +1,90 @@
+#include "engine/decisions.hpp"
+#include "engine/record.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace engine {
+
+Model::Model(std::string id) : state_(std::move(id)), scheduler_(state_) {}
+
+Model::~Model() = default;
+
+base::Result<void> Model::replay(std::string_view bytes) {
+    base::check(!live_, "a live model replays nothing");
+    auto parsed = parse(state_, bytes);
+    if (!parsed) return base::fail(std::move(parsed.error()));
+    return apply(state_, parsed->event, parsed->head);
+}
+
+void Model::go_live(base::Timestamp now) {
+    live_ = true;
+    reveal_due(state_, now);
+    state_.store.record_changes(true);
+    scheduler_.rebuild();
+    for (const auto& [id, operation] : state_.operations) {
+        if (operation.state == OperationState::retrying) retries_.emplace(operation.next, id);
+    }
+    const Asker asker{.now = now};
+    Decisions{*this, asker}.start_timers();
+}
+
+Seq Model::emit(Event event, const Asker& asker) {
+    event.actor = asker.actor;
+    if (!asker.request_key.empty() && event.cause.empty()) {
+        event.cause = R"({"digest":")" + asker.request_digest.hex() + R"(","key":)";
+        base::append_canonical_string(event.cause, asker.request_key);
+        event.cause += '}';
+    }
+    const RecordHead head{state_.seq + 1, std::max(asker.now, state_.ts), epoch_};
+    if (rendering_) render(batch_, state_, event, head);
+    const auto applied = apply(state_, event, head);
+    base::check(applied.has_value(), applied ? "" : applied.error().message);
+    if (event.type == EventType::net_deployed || event.type == EventType::net_undeployed) {
+        scheduler_.rebuild();
+        Decisions{*this, asker}.start_timers();
+    } else {
+        scheduler_.absorb();
+    }
+    return head.seq;
+}
+
+std::size_t Model::pump(base::Timestamp now, std::size_t firings_max) {
+    const Asker asker{.now = now};
+    Decisions decisions{*this, asker};
+    if (!state_.delayed.empty() && state_.delayed.begin()->first <= now) {
+        reveal_due(state_, now);
+        scheduler_.absorb();
+    }
+    std::size_t fired = 0;
+    while (fired < firings_max && !retries_.empty() && retries_.begin()->first <= now) {
+        const auto id = retries_.begin()->second;
+        retries_.erase(retries_.begin());
+        decisions.retry_due(id);
+        ++fired;
+    }
+    while (fired < firings_max && !timers_.empty() && timers_.begin()->first <= now) {
+        const auto [due, id] = *timers_.begin();
+        timers_.erase(timers_.begin());
+        decisions.fire_timer(id, due);
+        ++fired;
+    }
+    while (fired < firings_max) {
+        const auto enabled = scheduler_.next(now);
+        if (!enabled) break;
+        decisions.fire(*enabled);
+        ++fired;
+    }
+    return fired;
+}
+
+std::optional<base::Timestamp> Model::next_due() const {
+    std::optional<base::Timestamp> due;
+    const auto sooner = [&](base::Timestamp at) { due = due ? std::min(*due, at) : at; };
+    if (!state_.delayed.empty()) sooner(state_.delayed.begin()->first);
+    if (!retries_.empty()) sooner(retries_.begin()->first);
+    if (!timers_.empty()) sooner(timers_.begin()->first);
+    return due;
+}
+
+}  // namespace engine

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "engine/binding.hpp"
+#include "engine/event.hpp"
+#include "engine/state.hpp"
+
+#include <boost/container/small_vector.hpp>
+
+namespace engine {
+
+using Produced = boost::container::small_vector<NewToken, 4>;
+
+/// Tokens that one firing may make.
+inline constexpr std::size_t produced_max = 10'000;
+
+/// What the rules make of what `scope` holds. Errors: what the expressions say; `unrouted` when no
+/// rule takes the result; `too_large` for a token over the inline limit.
+base::Result<Produced> evaluate(
+    const nets::Outputs& outputs,
+    const Deployment& deployment,
+    Scope& scope,
+    base::CaseId case_id,
+    base::Timestamp now
+);
+
+/// The first place with a capacity that has no room for what is produced, after `consumed` left.
+std::optional<places::PlaceId> without_room(
+    const State& state, const Produced& produced, const Binding& consumed
+);
+
+/// The dead letter that stands for the tokens of a firing which failed and has no `fail` way.
+struct DeadLetter {
+    const State& state;
+    std::string_view net;
+    std::string_view transition;
+    base::OperationId operation;
+    base::CaseId case_id;
+    std::string_view error;            ///< canonical JSON
+    std::vector<places::Slot> tokens;  ///< in the order of the arcs
+};
+NewToken dead_letter_token(const DeadLetter& letter);
+
+}  // namespace engine
