@@ -27,7 +27,7 @@ struct RocksLogOptions {
 };
 
 /// A log in RocksDB, in `folder` (made when it does not exist): `db/` and `heads`, the heads kept
-/// apart. docs/event-log.md describes both. Refuses with `tamper` when acknowledged records are
+/// apart. docs/log-format.md describes both. Refuses with `tamper` when acknowledged records are
 /// damaged so that opening would lose what can still be read.
 base::Result<std::unique_ptr<EventLog>> open_rocks_log(
     const std::filesystem::path& folder, const RocksLogOptions& options = {}
