@@ -1,6 +1,7 @@
 #include "blobstore/archive.hpp"
 
 #include "base/files.hpp"
+#include "blobstore/disk.hpp"
 #include "blobstore/entry_rules.hpp"
 
 #include <archive.h>
@@ -8,10 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <optional>
-#include <span>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -296,20 +295,6 @@ private:
     ArchiveReport done_;
 };
 
-base::Result<void> sync_all(const std::filesystem::path& folder) {
-    const base::FileDescriptor handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!handle || ::syncfs(handle.value()) != 0) {
-        return base::fail(base::errno_error("sync " + folder.string()));
-    }
-    return {};
-}
-
-void empty_folder(const std::filesystem::path& folder) {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-        std::filesystem::remove_all(entry.path(), error);
-}
-
 }  // namespace
 
 base::Result<ArchiveReport> read_archive(
@@ -470,28 +455,6 @@ base::Result<void> ArchiveWriter::add_bytes(
 ) {
     if (auto begun = state_->write_header(name, bytes.size(), mode); !begun) return begun;
     return state_->write_content(name, bytes);
-}
-
-base::Result<void> ArchiveWriter::add_file(
-    std::string_view name, const std::filesystem::path& file
-) {
-    const base::FileDescriptor handle(
-        ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    );
-    if (!handle) return base::fail(base::errno_error("open " + file.string()));
-    struct stat status{};
-    if (::fstat(handle.value(), &status) != 0) {
-        return base::fail(base::errno_error("stat " + file.string()));
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return base::fail(base::ErrorCode::validation, file.string() + " is not a regular file");
-    }
-    return add_stream(
-        name,
-        static_cast<std::uint64_t>(status.st_size),
-        source_from(handle.value()),
-        status.st_mode & 0777U
-    );
 }
 
 base::Result<void> ArchiveWriter::add_stream(

@@ -2,6 +2,8 @@
 #include "blobstore/archive.hpp"
 
 #include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
@@ -30,6 +32,28 @@ ByteSource source_from(int fd) {
 
 ByteSource source_from(Reader& reader) {
     return [&reader] { return reader.next(); };
+}
+
+base::Result<void> ArchiveWriter::add_file(
+    std::string_view name, const std::filesystem::path& file
+) {
+    const base::FileDescriptor handle(
+        ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    );
+    if (!handle) return base::fail(base::errno_error("open " + file.string()));
+    struct stat status{};
+    if (::fstat(handle.value(), &status) != 0) {
+        return base::fail(base::errno_error("stat " + file.string()));
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return base::fail(base::ErrorCode::validation, file.string() + " is not a regular file");
+    }
+    return add_stream(
+        name,
+        static_cast<std::uint64_t>(status.st_size),
+        source_from(handle.value()),
+        status.st_mode & 0777U
+    );
 }
 
 }  // namespace blobstore

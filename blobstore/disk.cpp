@@ -161,6 +161,20 @@ base::Result<void> append_to_file(int fd, std::string_view bytes) {
     return {};
 }
 
+base::Result<void> sync_all(const std::filesystem::path& folder) {
+    const base::FileDescriptor handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!handle || ::syncfs(handle.value()) != 0) {
+        return base::fail(base::errno_error("sync " + folder.string()));
+    }
+    return {};
+}
+
+void empty_folder(const std::filesystem::path& folder) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+        std::filesystem::remove_all(entry.path(), error);
+}
+
 base::Error damaged(const base::Digest& digest, std::string_view why) {
     return {
         base::ErrorCode::tamper,

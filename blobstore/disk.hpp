@@ -84,6 +84,11 @@ base::Result<std::size_t> read_at(
 /// `limit` with the way out when the disk is full.
 base::Result<void> append_to_file(int fd, std::string_view bytes);
 
+/// All that was written below the folder is on the disk.
+base::Result<void> sync_all(const std::filesystem::path& folder);
+/// Removes what the folder holds, as far as it can.
+void empty_folder(const std::filesystem::path& folder);
+
 /// The error of a blob whose bytes are not what its name says.
 base::Error damaged(const base::Digest& digest, std::string_view why);
 base::Error absent(const base::Digest& digest);
