@@ -22,10 +22,16 @@ struct Scope {
     std::vector<std::string> names;
 };
 
-/// What one evaluation may spend. A step is one node visited or one element of a list, map or
-/// string handled; an expression that runs out fails with `limit`.
+/// What one evaluation may spend. A step is one node visited, one element of a list or map handled
+/// or 16 bytes of text read or written; an expression that runs out fails with `limit`, and nothing
+/// in it (`||`, `exists`) absorbs that.
 struct Budget {
     std::uint64_t steps = 1'000'000;
+};
+
+struct CompileOptions {
+    std::string container;  ///< names are looked for below it first, as cel-spec says
+    bool checked = true;    ///< false: unknown names and type errors show at evaluation only
 };
 
 /// A compiled expression of the Common Expression Language (cel-spec, doc/langdef.md). Immutable,
@@ -35,7 +41,9 @@ public:
     /// Parses and checks: syntax, unknown names, wrong arity, obvious type errors; each fault is an
     /// ErrorDetail whose message carries line and column, all of them at once. An expression over
     /// 64 KiB or nested over 250 deep is refused.
-    static base::Result<Program> compile(std::string_view source, const Scope& scope);
+    static base::Result<Program> compile(
+        std::string_view source, const Scope& scope, const CompileOptions& options = {}
+    );
 
     /// `values` are in the order of the scope's names; what they borrow must outlive the result.
     [[nodiscard]] base::Result<Value> evaluate(std::span<const Value> values, Budget& budget) const;
@@ -43,7 +51,8 @@ public:
     /// True when the expression mentions the n-th name of its scope.
     [[nodiscard]] bool uses(std::size_t name) const;
     /// The field paths it reads below its names, e.g. {"order", "total"}; for checking against
-    /// schemas. A computed index ends a path.
+    /// schemas. A computed index ends a path, and so does has(), `.?` or `[?`: what is only asked
+    /// for is not in it.
     [[nodiscard]] const std::vector<std::vector<std::string>>& paths() const;
     /// The index of the name when the whole expression is just that name; else -1.
     [[nodiscard]] int bare_name() const;
@@ -51,6 +60,7 @@ public:
 
 private:
     struct Compiled;
+    explicit Program(std::shared_ptr<const Compiled> compiled);
     std::shared_ptr<const Compiled>
         compiled_;  // shared: programs are copied with the net they belong to
 };

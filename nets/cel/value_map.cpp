@@ -31,6 +31,14 @@ std::partial_ordering key_order(const Value& left, const Value& right) {
     return order(left, right);
 }
 
+// The integer that the double is, exactly.
+std::optional<Value> whole_key(double key) {
+    if (std::trunc(key) != key) return std::nullopt;
+    if (key >= -0x1p63 && key < 0x1p63) return Value::integer(static_cast<std::int64_t>(key));
+    if (key >= 0 && key < 0x1p64) return Value::uinteger(static_cast<std::uint64_t>(key));
+    return std::nullopt;
+}
+
 std::string key_text(const Value& key) {
     if (key.is(Kind::string)) return fmt::format("'{}'", key.text());
     if (key.is(Kind::boolean)) return key.as_boolean() ? "true" : "false";
@@ -90,8 +98,11 @@ std::optional<Value> Value::find(const Value& key) const {
         return find(key.text());
     }
     const MapRep& rep = *payload_.map;
-    if (key.is(Kind::real) && std::isnan(key.as_real())) return std::nullopt;
-    if (!key_kind(key) && !key.is(Kind::real)) return std::nullopt;
+    if (key.is(Kind::real)) {
+        const auto whole = whole_key(key.as_real());
+        return whole ? find(*whole) : std::nullopt;
+    }
+    if (!key_kind(key)) return std::nullopt;
     if (rep.sorted.empty()) {
         for (const auto& [candidate, value] : rep.entries) {
             if (candidate == key) return value;
