@@ -168,6 +168,7 @@ void compile_results(
 void compile_transition(const base::Json& value, const At& at, Draft& draft, Transition& into) {
     const Fields fields(value, at, draft.faults, grammar::transition);
     if (!base::valid_name(into.name)) read_name(into.name, at, draft.faults);
+    if (!value.is_object()) return;
     cel::Scope scope;
     const auto* in = fields.find("in");
     compile_arcs(in == nullptr ? base::Json() : *in, at / "in", draft, into, scope);
@@ -186,7 +187,8 @@ void compile_transition(const base::Json& value, const At& at, Draft& draft, Tra
         firing.where = "what a transition is given";
         action->compile(*fields.find(action->field), at / action->field, draft, firing, into);
     }
-    if (into.in.empty() && (action == nullptr || !action->starts_alone)) {
+    const bool no_input = into.in.empty() && (in == nullptr || in->is_object());
+    if (no_input && (action == nullptr || !action->starts_alone)) {
         draft.faults.add(
             at, "has no input: it would fire without end; only 'every' and 'cron' need none"
         );

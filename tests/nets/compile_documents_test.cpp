@@ -42,7 +42,8 @@ std::string told(const base::ErrorDetail& detail) {
 // Takes the first fault that fits the expected one out of `faults`.
 bool take(std::vector<base::ErrorDetail>& faults, const Json& expected) {
     const auto fits = [&](const base::ErrorDetail& detail) {
-        return detail.pointer == expected[0] && base::name(detail.code) == expected[1] &&
+        return detail.pointer == expected[0].get<std::string>() &&
+               base::name(detail.code) == expected[1].get<std::string>() &&
                detail.message.contains(expected[2].get<std::string>());
     };
     const auto found = std::ranges::find_if(faults, fits);
