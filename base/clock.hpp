@@ -28,6 +28,12 @@ constexpr Duration seconds(std::int64_t n) {
     return {n * 1'000'000};
 }
 
+constexpr Duration operator+(Duration left, Duration right) {
+    return {left.us + right.us};
+}
+constexpr Duration operator-(Duration left, Duration right) {
+    return {left.us - right.us};
+}
 constexpr Timestamp operator+(Timestamp at, Duration length) {
     return {at.us + length.us};
 }

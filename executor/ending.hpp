@@ -1,0 +1,28 @@
+#pragma once
+
+#include "executor/cgroups.hpp"
+#include "executor/job_control.hpp"
+#include "jobs/job.hpp"
+#include "jobs/outcome.hpp"
+
+#include <optional>
+#include <string>
+
+namespace executor {
+
+/// All that was seen of a job's processes when they had ended.
+struct Ending {
+    bool started = false;     ///< init said that the job's program runs
+    std::string start_error;  ///< why it does not
+    std::optional<int> exit_code;
+    std::optional<int> signal;
+    std::optional<StopReason> stop;
+    GroupUsage group;
+    bool output_over_cap = false;
+    bool disk_failed = false;
+};
+
+/// Class, exit, limits and error of the outcome; streams, times and sandbox are the caller's.
+jobs::Outcome classify(const Ending& ending, const jobs::Caps& caps);
+
+}  // namespace executor

@@ -1,0 +1,18 @@
+#include "bench_harness.hpp"
+
+#include <doctest/doctest.h>
+
+TEST_CASE("a script runs in the sandbox and its streams and exit status come back") {
+    bench::Bench bench;
+    CHECK(bench.runner().capabilities().sandbox == "bwrap");
+    auto lease = bench::script(jobs::Runtime::sh, "echo out $1; echo err >&2; exit 3\n");
+    lease.job.argv = {"x y"};
+    const auto finished = bench.run(lease);
+    const auto& outcome = finished.outcome;
+    if (outcome.error) MESSAGE(outcome.error->message);
+    CHECK(outcome.standard_output.text == "out x y\n");
+    CHECK(outcome.standard_error.text == "err\n");
+    CHECK(outcome.exit_code == 3);
+    CHECK(outcome.outcome_class == jobs::OutcomeClass::job);
+    CHECK(outcome.sandbox.backend == "bwrap");
+}
