@@ -34,15 +34,16 @@ static void kill_job(int number) {
     kill((pid_t)job_pid, SIGKILL);
 }
 
-/* Kills whatever is left below this process, which is the subreaper: when a parent dies its children
- * come here, so it ends when nobody is left. */
+/* Kills whatever is left below this process, which is the subreaper: when a parent dies its
+ * children come here, so it ends when nobody is left. */
 static void bury_descendants(void) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
     for (;;) {
         FILE* children = fopen(path, "re");
         int pid = 0;
-        while (children != NULL && fscanf(children, "%d", &pid) == 1) kill(pid, SIGKILL);
+        while (children != NULL && fscanf(children, "%d", &pid) == 1)
+            kill(pid, SIGKILL);
         if (children != NULL) fclose(children);
         pid_t buried = 0;
         while ((buried = waitpid(-1, NULL, WNOHANG)) > 0) {

@@ -66,7 +66,8 @@ static int place_descriptors(const struct order* order) {
     return close_range(count, ~0U, 0);
 }
 
-/* In the child, which shares this process's memory until it executes: sets `reply`, never returns. */
+/* In the child, which shares this process's memory until it executes: sets `reply`, never returns.
+ */
 static void become(const struct order* order, volatile struct nw_spawn_reply* reply) {
     setsid();
     uint32_t stage = nw_stage_cgroup;
@@ -83,7 +84,8 @@ static void become(const struct order* order, volatile struct nw_spawn_reply* re
     if (good) {
         stage = nw_stage_exec;
         const int ours[] = {SIGCHLD, SIGPIPE, SIGINT, SIGTERM, SIGHUP};
-        for (unsigned i = 0; i < sizeof ours / sizeof ours[0]; ++i) signal(ours[i], SIG_DFL);
+        for (unsigned i = 0; i < sizeof ours / sizeof ours[0]; ++i)
+            signal(ours[i], SIG_DFL);
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);

@@ -18,7 +18,8 @@ struct nw_program {
     uint32_t bytes; /* of all, with the header */
     uint32_t argc;
     uint32_t envc;
-    uint32_t subreaper; /* init mode: orphans of the job become its children, outside a pid namespace */
+    uint32_t
+        subreaper; /* init mode: orphans of the job become its children, outside a pid namespace */
 };
 
 /* One message on the spawner's socket, with descriptors: first the memfd of a program, then

@@ -1,13 +1,13 @@
-#include "bench_harness.hpp"
+#include "tests/executor/rig.hpp"
 
 #include <doctest/doctest.h>
 
 TEST_CASE("a script runs in the sandbox and its streams and exit status come back") {
-    bench::Bench bench;
-    CHECK(bench.runner().capabilities().sandbox == "bwrap");
-    auto lease = bench::script(jobs::Runtime::sh, "echo out $1; echo err >&2; exit 3\n");
+    rig::Rig rig;
+    CHECK(rig.runner().capabilities().sandbox == "bwrap");
+    auto lease = rig::script(jobs::Runtime::sh, "echo out $1; echo err >&2; exit 3\n");
     lease.job.argv = {"x y"};
-    const auto finished = bench.run(lease);
+    const auto finished = rig.run(lease);
     const auto& outcome = finished.outcome;
     if (outcome.error) MESSAGE(outcome.error->message);
     CHECK(outcome.standard_output.text == "out x y\n");

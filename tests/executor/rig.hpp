@@ -15,7 +15,7 @@
 #include <utility>
 
 /// A real runner in a folder of its own, and jobs for it. What is not said is harmless.
-namespace bench {
+namespace rig {
 
 inline std::filesystem::path helper() {
     if (const char* given = std::getenv("NETWRIGHT_SANDBOX_INIT"); given != nullptr) return given;
@@ -69,11 +69,11 @@ inline jobs::Lease bash(std::string text) {
     return lease(jobs::Command{std::move(text)});
 }
 
-class Bench {
+class Rig {
 public:
-    explicit Bench(executor::RunnerOptions given) : options_(std::move(given)) { start(); }
-    Bench() : options_(options(folder_.path())) { start(); }
-    ~Bench() {
+    explicit Rig(executor::RunnerOptions given) : options_(std::move(given)) { start(); }
+    Rig() : options_(options(folder_.path())) { start(); }
+    ~Rig() {
         runner_.reset();
         for (const char* controller : {"memory", "pids", "cpu", "cpuacct", "freezer", "unified"}) {
             std::error_code ignored;
@@ -82,8 +82,8 @@ public:
             );
         }
     }
-    Bench(const Bench&) = delete;
-    Bench& operator=(const Bench&) = delete;
+    Rig(const Rig&) = delete;
+    Rig& operator=(const Rig&) = delete;
 
     executor::FinishedJob run(const jobs::Lease& lease) {
         executor::JobControl control;
@@ -108,4 +108,4 @@ private:
     std::unique_ptr<executor::JobRunner> runner_;
 };
 
-}  // namespace bench
+}  // namespace rig
