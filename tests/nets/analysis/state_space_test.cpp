@@ -1,7 +1,7 @@
 #include "nets/analysis/state_space.hpp"
 
-#include "../pnml/corpus.hpp"
 #include "nets/pnml/pnml.hpp"
+#include "tests/nets/pnml/corpus.hpp"
 
 #include <doctest/doctest.h>
 

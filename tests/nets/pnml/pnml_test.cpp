@@ -1,6 +1,6 @@
 #include "nets/pnml/pnml.hpp"
 
-#include "corpus.hpp"
+#include "tests/nets/pnml/corpus.hpp"
 
 #include <doctest/doctest.h>
 
