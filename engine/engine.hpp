@@ -6,6 +6,7 @@
 #include "engine/committer.hpp"
 #include "engine/decide.hpp"
 #include "engine/handler.hpp"
+#include "engine/lane.hpp"
 #include "engine/log.hpp"
 #include "engine/snapshot_store.hpp"
 
@@ -101,14 +102,11 @@ public:
     void stop();
 
 private:
-    struct Lane;
     struct Shared;
-    using Completion = std::move_only_function<void(base::Result<void>)>;
-    /// Runs on the strand with the open model; returns what to do when all so far is durable.
-    using Job = std::move_only_function<Completion(base::Result<Model*>)>;
 
     enum class Access : std::uint8_t { read, write };
-    void post(std::string_view model, Access access, Job job);
+    std::shared_ptr<ModelLane> lane(std::string_view model, Access access);
+    void post(std::string_view model, Access access, LaneJob job);
 
     Parts parts_;
     std::unique_ptr<Shared> shared_;
@@ -122,13 +120,14 @@ void Engine::write(
     std::move_only_function<base::Result<T>(const Model&, Seq)> again,
     std::move_only_function<void(base::Result<T>)> done
 ) {
+    asker.now = now();
     post(
         model,
         Access::write,
         [asker = std::move(asker),
          decide = std::move(decide),
          again = std::move(again),
-         done = std::move(done)](base::Result<Model*> opened) mutable -> Completion {
+         done = std::move(done)](base::Result<Model*> opened) mutable -> LaneCompletion {
             auto answer = [&]() -> base::Result<T> {
                 if (!opened) return base::fail(std::move(opened.error()));
                 auto before = answered(**opened, asker);
@@ -154,7 +153,7 @@ void Engine::read(
         model,
         Access::read,
         [look = std::move(look),
-         done = std::move(done)](base::Result<Model*> opened) mutable -> Completion {
+         done = std::move(done)](base::Result<Model*> opened) mutable -> LaneCompletion {
             auto answer =
                 opened ? look(**opened) : base::Result<T>(base::fail(std::move(opened.error())));
             return [answer = std::move(answer),

@@ -1,5 +1,6 @@
 #include "engine/decisions.hpp"
 #include "engine/record.hpp"
+#include "engine/snapshot.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -15,6 +16,11 @@ base::Result<void> Model::replay(std::string_view bytes) {
     auto parsed = parse(state_, bytes);
     if (!parsed) return base::fail(std::move(parsed.error()));
     return apply(state_, parsed->event, parsed->head);
+}
+
+base::Result<void> Model::restore(SnapshotReader& reader) {
+    base::check(!live_ && state_.seq == 0, "a snapshot comes first");
+    return read_snapshot(state_, reader);
 }
 
 void Model::go_live(base::Timestamp now) {

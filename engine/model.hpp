@@ -2,6 +2,7 @@
 
 #include "engine/log.hpp"
 #include "engine/scheduler.hpp"
+#include "engine/snapshot_store.hpp"
 #include "engine/state.hpp"
 
 #include <cstdint>
@@ -94,6 +95,8 @@ public:
 
     /// Applies a stored record; only before `go_live`.
     base::Result<void> replay(std::string_view bytes);
+    /// Takes the state of a snapshot; only as the very first thing.
+    base::Result<void> restore(SnapshotReader& reader);
     /// From now on decisions are made, as the writer of `epoch` (which may still be 0 for a model
     /// that only reads; see `take_over`). Claims of an earlier life are gone; timers start.
     void go_live(base::Timestamp now);

@@ -1,0 +1,406 @@
+#include "engine/lane.hpp"
+
+#include "base/log.hpp"
+#include "engine/decide.hpp"
+#include "engine/open_model.hpp"
+#include "engine/snapshot.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+namespace engine {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+namespace {
+
+constexpr std::size_t jobs_a_turn = 256;
+constexpr std::size_t firings_a_turn = 2'000;
+constexpr std::size_t jobs_queued_max = 100'000;
+
+}  // namespace
+
+ModelLane::ModelLane(const LaneParts& parts, std::string model)
+    : parts_(parts),
+      name_(std::move(model)),
+      snapshot_running_(std::make_shared<std::atomic<bool>>(false)) {}
+
+ModelLane::~ModelLane() = default;
+
+void ModelLane::post(LaneJob job, bool creates) {
+    std::optional<base::Error> refused;
+    mailbox_.with([&](Mailbox& mailbox) {
+        if (mailbox.stopped) {
+            refused =
+                base::Error{ErrorCode::overloaded, "the master is stopping", "try again later", {}};
+        } else if (mailbox.jobs.size() >= jobs_queued_max) {
+            refused = base::Error{
+                ErrorCode::overloaded,
+                fmt::format("model '{}' has {} requests waiting", name_, mailbox.jobs.size()),
+                "try again later",
+                {}
+            };
+        } else {
+            mailbox.jobs.push_back({std::move(job), creates});
+        }
+    });
+    if (!refused) return schedule();
+    auto completion = job(fail(std::move(*refused)));
+    completion({});
+}
+
+void ModelLane::schedule() {
+    const bool start =
+        mailbox_.with([](Mailbox& mailbox) { return !std::exchange(mailbox.scheduled, true); });
+    if (start) parts_.workers.post([self = shared_from_this()] { self->run(); });
+}
+
+void ModelLane::run() {
+    // Whatever is asked for from now on asks for another turn.
+    const auto failure = mailbox_.with([](Mailbox& mailbox) {
+        mailbox.scheduled = false;
+        return std::exchange(mailbox.failure, std::nullopt);
+    });
+    if (failure) give_up(*failure);
+    run_jobs();
+    if (model_) pump();
+    finish_durable();
+    if (model_) {
+        set_timer();
+        snapshot_if_due(false);
+    }
+    const bool jobs_left =
+        mailbox_.with([](const Mailbox& mailbox) { return !mailbox.jobs.empty(); });
+    if (jobs_left || (more_ && !over_mark_)) schedule();
+}
+
+void ModelLane::run_jobs() {
+    for (std::size_t i = 0; i < jobs_a_turn; ++i) {
+        auto posted = mailbox_.with([](Mailbox& mailbox) -> std::optional<Posted> {
+            if (mailbox.jobs.empty()) return std::nullopt;
+            Posted first = std::move(mailbox.jobs.front());
+            mailbox.jobs.pop_front();
+            return first;
+        });
+        if (!posted) return;
+        auto completion = posted->job(open(posted->creates));
+        waiting_.push_back({model_ ? model_->state().seq : 0, std::move(completion)});
+        if (model_) collect_effects();
+    }
+}
+
+Result<Model*> ModelLane::open(bool creates) {
+    if (model_) return model_.get();
+    const auto head = parts_.log.head(name_);
+    if (!head) return fail(head.error());
+    if (head->seq == 0 && !creates) {
+        return fail(
+            ErrorCode::not_found,
+            fmt::format("model '{}' does not exist", name_),
+            "a first write makes it"
+        );
+    }
+    const auto opened = parts_.committer.open(name_);
+    if (!opened) return fail(opened.error());
+    FoldInfo info;
+    auto folded = fold(parts_.log, parts_.snapshots, name_, opened->head.seq, &info);
+    if (!folded) {
+        parts_.committer.close(opened->lane);
+        return fail(std::move(folded.error()));
+    }
+    model_ = std::move(*folded);
+    commit_lane_ = opened->lane;
+    snapshot_size_ = info.snapshot_size;
+    snapshot_seq_ = info.snapshot_seq;
+    bytes_since_snapshot_ = info.tail_bytes;
+    durable_ = opened->head.seq;
+    model_->take_over(opened->epoch);
+    recover();
+    model_->go_live(parts_.clock.now());
+    return model_.get();
+}
+
+Performance ModelLane::performance(const Operation& operation, std::uint32_t attempt) const {
+    return {
+        .model = name_,
+        .operation = operation.id,
+        .attempt = attempt,
+        .epoch = model_->epoch(),
+        .net = operation.deployment->net->name,
+        .transition = model_->state().transitions[operation.transition].name,
+        .case_id = operation.case_id,
+        .call = operation.call,
+        .effect = operation.effect,
+        .tool_id = operation.tool_id,
+        .version_hash = operation.version_hash,
+        .started = operation.started,
+        .had_lease = operation.fencing != 0,
+    };
+}
+
+void ModelLane::recover() {
+    std::vector<const Operation*> found;
+    for (const auto& [id, operation] : model_->state().operations) {
+        if (operation.state == OperationState::invoking) found.push_back(&operation);
+    }
+    std::ranges::sort(found, {}, [](const Operation* operation) { return operation->id; });
+    for (const Operation* operation : found) {
+        parts_.handler.recover(performance(*operation, operation->attempt));
+    }
+}
+
+void ModelLane::pump() {
+    more_ = false;
+    if (!over_mark_) {
+        more_ = model_->pump(parts_.clock.now(), firings_a_turn) == firings_a_turn;
+    }
+    collect_effects();
+    submit();
+}
+
+void ModelLane::submit() {
+    if (!model_->has_records()) return;
+    RecordBatch batch = model_->take_records();
+    bytes_since_snapshot_ += batch.bytes.size();
+    const auto pressure = parts_.committer.submit(
+        commit_lane_,
+        std::move(batch),
+        [weak = weak_from_this()](Result<Seq> durable) {
+            const auto self = weak.lock();
+            if (!self) return;
+            if (durable) {
+                self->durable_ = *durable;
+            } else {
+                self->mailbox_.with([&](Mailbox& mailbox) { mailbox.failure = durable.error(); });
+            }
+            self->schedule();
+        }
+    );
+    if (!pressure) return give_up(pressure.error());
+    if (*pressure == Pressure::clear || over_mark_) return;
+    over_mark_ = true;
+    parts_.committer.when_drained(commit_lane_, [weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->post(
+            [self](Result<Model*>) -> LaneCompletion {
+                self->over_mark_ = false;
+                return [](Result<void>) {};
+            },
+            false
+        );
+    });
+}
+
+void ModelLane::collect_effects() {
+    if (!model_->has_effects()) return;
+    const Seq seq = model_->state().seq;
+    for (auto& effect : model_->take_effects()) {
+        if (std::holds_alternative<Prepare>(effect)) {
+            hand_out(effect);
+        } else {
+            effects_.emplace_back(seq, std::move(effect));
+        }
+    }
+}
+
+void ModelLane::hand_out(Effect& effect) {
+    if (const auto* prepare = std::get_if<Prepare>(&effect)) {
+        parts_.handler.prepare(
+            name_,
+            *prepare,
+            [weak = weak_from_this(), claim = prepare->claim](Result<Prepared> result) mutable {
+                const auto self = weak.lock();
+                if (!self) return;
+                self->post(
+                    [self, claim, result = std::move(result)](Result<Model*> opened
+                    ) mutable -> LaneCompletion {
+                        if (opened) {
+                            engine::prepared(
+                                **opened,
+                                claim,
+                                std::move(result),
+                                Asker{.now = self->parts_.clock.now()}
+                            );
+                        }
+                        return [](Result<void>) {};
+                    },
+                    false
+                );
+            }
+        );
+    } else if (const auto* perform = std::get_if<Perform>(&effect)) {
+        const Operation* operation = model_->state().find_operation(perform->operation);
+        if (operation == nullptr || operation->attempt != perform->attempt) return;
+        parts_.handler.perform(performance(*operation, perform->attempt));
+    } else if (const auto* cancel = std::get_if<Cancel>(&effect)) {
+        parts_.handler.cancel(name_, cancel->operation);
+    } else if (const auto* over = std::get_if<CaseOver>(&effect)) {
+        auto range = over_watchers_.equal_range(over->case_id);
+        for (auto entry = range.first; entry != range.second; ++entry)
+            entry->second();
+        over_watchers_.erase(range.first, range.second);
+    }
+}
+
+void ModelLane::finish_durable() {
+    const Seq durable = durable_.load();
+    while (model_ && !effects_.empty() && effects_.front().first <= durable) {
+        Effect effect = std::move(effects_.front().second);
+        effects_.pop_front();
+        hand_out(effect);
+    }
+    while (!waiting_.empty() && waiting_.front().seq <= durable) {
+        LaneCompletion completion = std::move(waiting_.front().completion);
+        waiting_.pop_front();
+        completion({});
+    }
+    call_watchers();
+}
+
+void ModelLane::call_watchers() {
+    const Seq durable = durable_.load();
+    while (!beyond_watchers_.empty() && beyond_watchers_.begin()->first < durable) {
+        auto call = std::move(beyond_watchers_.begin()->second);
+        beyond_watchers_.erase(beyond_watchers_.begin());
+        call();
+    }
+}
+
+// Nothing that was not durable was seen outside: those who wait are told, and the next job reads
+// the log again.
+void ModelLane::give_up(const base::Error& error) {
+    base::log_error(fmt::format("model '{}' stopped: {}", name_, error.message));
+    if (model_) parts_.committer.close(commit_lane_);
+    model_.reset();
+    effects_.clear();
+    more_ = false;
+    over_mark_ = false;
+    timer_set_.reset();
+    for (auto& waiting : std::exchange(waiting_, {}))
+        waiting.completion(fail(error));
+}
+
+void ModelLane::when_over(base::CaseId case_id, std::move_only_function<void()> call) {
+    post(
+        [self = shared_from_this(), case_id, call = std::move(call)](Result<Model*> opened
+        ) mutable -> LaneCompletion {
+            const Case* found = opened ? (*opened)->state().find_case(case_id) : nullptr;
+            if (found != nullptr && found->state == CaseState::running) {
+                self->over_watchers_.emplace(case_id, std::move(call));
+                return [](Result<void>) {};
+            }
+            return [call = std::move(call)](Result<void>) mutable { call(); };
+        },
+        false
+    );
+}
+
+void ModelLane::when_beyond(Seq seq, std::move_only_function<void()> call) {
+    post(
+        [self = shared_from_this(),
+         seq,
+         call = std::move(call)](Result<Model*>) mutable -> LaneCompletion {
+            self->beyond_watchers_.emplace(seq, std::move(call));
+            return [](Result<void>) {};
+        },
+        false
+    );
+}
+
+void ModelLane::set_timer() {
+    const auto due = model_->next_due();
+    if (!due || (timer_set_ && *timer_set_ <= *due && *timer_set_ > parts_.clock.now())) return;
+    timer_set_ = due;
+    parts_.timer.wake(weak_from_this(), std::max(*due - parts_.clock.now(), base::Duration{0}));
+}
+
+void ModelLane::snapshot_if_due(bool at_stop) {
+    if (!model_ || snapshot_running_->load()) return;
+    const bool due =
+        at_stop ? bytes_since_snapshot_ > 0
+                : bytes_since_snapshot_ > std::max(parts_.snapshot_bytes_min, snapshot_size_);
+    if (!due) return;
+    // Only what is durable may be frozen; the strand is quiet between two batches then.
+    const LogHead head = parts_.committer.durable(commit_lane_);
+    if (head.seq != model_->state().seq) return;
+    auto frozen = std::make_shared<const FrozenState>(model_->state());
+    bytes_since_snapshot_ = 0;
+    snapshot_running_->store(true);
+    auto write =
+        [frozen, head, name = name_, running = snapshot_running_, &store = parts_.snapshots] {
+            const auto written = write_snapshot(store, *frozen, name, head);
+            if (!written) {
+                base::log_warning(
+                    fmt::format("no snapshot of model '{}': {}", name, written.error().message)
+                );
+            }
+            running->store(false);
+        };
+    if (at_stop) {
+        write();
+    } else {
+        parts_.background.post(std::move(write));
+    }
+}
+
+void ModelLane::stop() {
+    std::atomic<bool> done = false;
+    post(
+        [&](Result<Model*>) -> LaneCompletion {
+            return [&](Result<void>) {
+                snapshot_if_due(true);
+                done = true;
+                done.notify_all();
+            };
+        },
+        false
+    );
+    done.wait(false);
+    mailbox_.with([](Mailbox& mailbox) { mailbox.stopped = true; });
+}
+
+TimerThread::TimerThread() : thread_([this] { run(); }) {}
+
+void TimerThread::wake(std::weak_ptr<ModelLane> lane, base::Duration after) {
+    const auto at = std::chrono::steady_clock::now() + std::chrono::microseconds(after.us);
+    {
+        const std::scoped_lock lock(mutex_);
+        due_.emplace(at, std::move(lane));
+    }
+    changed_.notify_one();
+}
+
+void TimerThread::stop() {
+    {
+        const std::scoped_lock lock(mutex_);
+        stopping_ = true;
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+}
+
+void TimerThread::run() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        if (due_.empty()) {
+            changed_.wait(lock);
+            continue;
+        }
+        if (due_.begin()->first > std::chrono::steady_clock::now()) {
+            changed_.wait_until(lock, due_.begin()->first);
+            continue;
+        }
+        const auto lane = due_.begin()->second.lock();
+        due_.erase(due_.begin());
+        if (!lane) continue;
+        lock.unlock();
+        lane->schedule();
+        lock.lock();
+    }
+}
+
+}  // namespace engine

@@ -1,0 +1,134 @@
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/guarded.hpp"
+#include "base/worker_pool.hpp"
+#include "engine/committer.hpp"
+#include "engine/handler.hpp"
+#include "engine/model.hpp"
+#include "engine/snapshot_store.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace engine {
+
+class ModelLane;
+
+/// Runs on the strand once all that the job wrote and saw is durable, or has failed.
+using LaneCompletion = std::move_only_function<void(base::Result<void>)>;
+/// Runs on the strand with the open model.
+using LaneJob = std::move_only_function<LaneCompletion(base::Result<Model*>)>;
+
+/// Schedules lanes when their time has come.
+class TimerThread {
+public:
+    TimerThread();
+    ~TimerThread() { stop(); }
+    TimerThread(const TimerThread&) = delete;
+    TimerThread& operator=(const TimerThread&) = delete;
+
+    void wake(std::weak_ptr<ModelLane> lane, base::Duration after);
+    void stop();
+
+private:
+    void run();
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::multimap<std::chrono::steady_clock::time_point, std::weak_ptr<ModelLane>> due_;
+    bool stopping_ = false;
+    std::thread thread_;
+};
+
+struct LaneParts {
+    EventLog& log;
+    SnapshotStore& snapshots;
+    TransitionHandler& handler;
+    const base::Clock& clock;
+    Committer& committer;
+    base::WorkerPool& workers;
+    base::WorkerPool& background;
+    TimerThread& timer;
+    std::size_t snapshot_bytes_min;
+};
+
+/// One model on its strand: jobs in, firings, records to the committer, effects and completions out
+/// once they are durable. Opens the model at the first job; after a failed commit it is reopened
+/// from the log. Shared: the committer's callbacks and the timer may outlive a look-up.
+class ModelLane : public std::enable_shared_from_this<ModelLane> {
+public:
+    ModelLane(const LaneParts& parts, std::string model);
+    ~ModelLane();
+    ModelLane(const ModelLane&) = delete;
+    ModelLane& operator=(const ModelLane&) = delete;
+
+    /// `creates`: the model may be made by what the job writes.
+    void post(LaneJob job, bool creates);
+    /// Runs the strand soon.
+    void schedule();
+    void when_over(base::CaseId case_id, std::move_only_function<void()> call);
+    void when_beyond(Seq seq, std::move_only_function<void()> call);
+    [[nodiscard]] Seq durable() const { return durable_.load(); }
+    /// Takes no more jobs; what is queued runs, then a snapshot is written when worth it. Blocks.
+    void stop();
+
+private:
+    struct Posted {
+        LaneJob job;
+        bool creates = false;
+    };
+    struct Mailbox {
+        std::deque<Posted> jobs;
+        bool scheduled = false;
+        bool stopped = false;
+        std::optional<base::Error> failure;  ///< of a commit: the model must be reopened
+    };
+    struct Waiting {
+        Seq seq;
+        LaneCompletion completion;
+    };
+
+    void run();
+    void run_jobs();
+    base::Result<Model*> open(bool creates);
+    void recover();
+    void pump();
+    void submit();
+    void collect_effects();
+    void hand_out(Effect& effect);
+    void finish_durable();
+    void give_up(const base::Error& error);
+    void call_watchers();
+    void set_timer();
+    void snapshot_if_due(bool at_stop);
+    [[nodiscard]] Performance performance(const Operation& operation, std::uint32_t attempt) const;
+
+    LaneParts parts_;
+    std::string name_;
+    base::Guarded<Mailbox> mailbox_;
+    std::atomic<Seq> durable_{0};
+
+    // Of the strand.
+    std::unique_ptr<Model> model_;
+    CommitLane commit_lane_;
+    std::deque<Waiting> waiting_;
+    std::deque<std::pair<Seq, Effect>> effects_;
+    std::multimap<base::CaseId, std::move_only_function<void()>> over_watchers_;
+    std::multimap<Seq, std::move_only_function<void()>> beyond_watchers_;
+    bool more_ = false;
+    bool over_mark_ = false;
+    std::optional<base::Timestamp> timer_set_;
+    std::size_t bytes_since_snapshot_ = 0;
+    std::size_t snapshot_size_ = 0;
+    Seq snapshot_seq_ = 0;
+    std::shared_ptr<std::atomic<bool>> snapshot_running_;  // shared with the thread that writes it
+};
+
+}  // namespace engine

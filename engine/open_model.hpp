@@ -1,0 +1,28 @@
+#pragma once
+
+#include "engine/log.hpp"
+#include "engine/model.hpp"
+#include "engine/snapshot_store.hpp"
+
+#include <memory>
+#include <string_view>
+
+namespace engine {
+
+struct FoldInfo {
+    Seq snapshot_seq = 0;  ///< 0 = folded from the first record
+    std::size_t snapshot_size = 0;
+    std::size_t tail_bytes = 0;  ///< read after the snapshot
+};
+
+/// The model as of record `seq`: the newest good snapshot at or before it, and the records after
+/// it, each held against the hash chain. Not live. `tamper` when a record is not what was written.
+base::Result<std::unique_ptr<Model>> fold(
+    EventLog& log,
+    SnapshotStore& snapshots,
+    std::string_view model,
+    Seq seq,
+    FoldInfo* info = nullptr
+);
+
+}  // namespace engine
