@@ -63,11 +63,12 @@ void bind_values(Scope& scope, const nets::Transition& rules, std::string_view v
     }
 }
 
-void Decisions::claim(const Enabled& enabled) {
+bool Decisions::claim(const Enabled& enabled) {
     const TransitionEntry& entry = state().transitions[enabled.transition];
     const nets::Transition& rules = entry.rules();
     if (const auto full = full_output(state(), *enabled.deployment, rules)) {
-        return scheduler().wait_for_room(enabled, *full);
+        scheduler().wait_for_room(enabled, *full);
+        return false;
     }
     Model::Claim made{.enabled = enabled, .since = asker.now};
     made.tokens.resize(rules.in.size());
@@ -88,7 +89,10 @@ void Decisions::claim(const Enabled& enabled) {
     claims().emplace(id, std::move(made));
     scheduler().absorb();
     scheduler().put_back(enabled);
-    if (!input) return prepared(id, base::fail(std::move(input.error())));
+    if (!input) {
+        prepared(id, base::fail(std::move(input.error())));
+        return true;
+    }
     const auto* call = std::get_if<nets::Call>(&rules.action);
     const Case* owner = state().find_case(enabled.binding.case_id);
     model.want(Prepare{
@@ -102,6 +106,7 @@ void Decisions::claim(const Enabled& enabled) {
         .input = std::move(*input),
         .timeout = rules.timeout,
     });
+    return true;
 }
 
 void Decisions::drop_claim(ClaimId id) {

@@ -78,7 +78,7 @@ Event firing_event(const State& state, const Enabled& enabled) {
 
 }  // namespace
 
-void Decisions::fire(const Enabled& enabled) {
+bool Decisions::fire(const Enabled& enabled) {
     const nets::Transition& rules = state().transitions[enabled.transition].rules();
     if (!std::holds_alternative<nets::Map>(rules.action)) return claim(enabled);
     Scope scope(state(), rules);
@@ -98,7 +98,8 @@ void Decisions::fire(const Enabled& enabled) {
     }
     if (produced) {
         if (const auto full = without_room(state(), *produced, enabled.binding)) {
-            return scheduler().wait_for_room(enabled, *full);
+            scheduler().wait_for_room(enabled, *full);
+            return false;
         }
         event.produced = std::move(*produced);
     } else {
@@ -117,6 +118,7 @@ void Decisions::fire(const Enabled& enabled) {
     emit(std::move(event));
     scheduler().put_back(enabled);
     if (case_id) end_if_quiet(case_id);
+    return true;
 }
 
 void Decisions::start_timers() {

@@ -23,12 +23,13 @@ struct Decisions {
     Scheduler& scheduler() { return model.scheduler_; }
 
     // decide_fire.cpp
-    void fire(const Enabled& enabled);
+    /// False when the firing has to wait for room.
+    bool fire(const Enabled& enabled);
     void fire_timer(TransitionId id, base::Timestamp due);
     void start_timers();
 
     // decide_claim.cpp
-    void claim(const Enabled& enabled);
+    bool claim(const Enabled& enabled);
     void drop_claim(ClaimId id);
     void prepared(ClaimId id, base::Result<Prepared> result);
     /// What a firing that failed makes: tokens by its `fail` way, else a dead letter. `event.error`

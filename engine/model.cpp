@@ -78,8 +78,7 @@ std::size_t Model::pump(base::Timestamp now, std::size_t firings_max) {
     while (fired < firings_max) {
         const auto enabled = scheduler_.next(now);
         if (!enabled) break;
-        decisions.fire(*enabled);
-        ++fired;
+        if (decisions.fire(*enabled)) ++fired;
     }
     return fired;
 }

@@ -1,0 +1,227 @@
+#include "tests/engine/test_model.hpp"
+
+namespace {
+
+constexpr const char* calling_net = R"({"net":"n","version":"1","places":{"a":{},"o":{},"bad":{}},
+    "transitions":{"t":{"in":{"x":"a"},"call":{"toolId":"tool","args":{"v":"${x.v}"}},
+                        "out":{"o":"${result.w}"},"fail":{"bad":"${error.code}"},
+                        "retry":{"attempts":2,"backoff":"1s"}}},"start":"a","end":["o","bad"]})";
+
+engine::Prepared prepared_call(std::string effect = "once") {
+    return {
+        .call = R"({"what":"it runs"})",
+        .effect = std::move(effect),
+        .tool_id = "tool",
+        .version_hash = "abc"
+    };
+}
+
+struct Called : TestModel {
+    base::CaseId id;
+    base::OperationId operation;
+    explicit Called(const std::string& effect, const char* net = calling_net) {
+        deploy(net);
+        id = start("n", R"({"v":1})");
+        run();
+        const auto asked = effects<engine::Prepare>();
+        REQUIRE(asked.size() == 1);
+        CHECK(asked[0].input == R"({"v":1})");
+        engine::prepared(model, asked[0].claim, prepared_call(effect), asker());
+        const auto performed = effects<engine::Perform>();
+        REQUIRE(performed.size() == 1);
+        operation = performed[0].operation;
+    }
+    engine::Settled answer(
+        engine::Outcome::Kind kind,
+        base::ErrorCode code = base::ErrorCode::upstream,
+        std::uint32_t attempt = 1
+    ) {
+        return engine::settle(
+            model,
+            {.operation = operation,
+             .attempt = attempt,
+             .kind = kind,
+             .result = R"({"w":2})",
+             .meta = "{}",
+             .error = {code, "it went wrong", {}, {}}},
+            asker()
+        );
+    }
+    const engine::Operation* open() const { return model.state().find_operation(operation); }
+};
+
+using Kind = engine::Outcome::Kind;
+
+}  // namespace
+
+TEST_CASE("a call costs two records and its result becomes a token") {
+    Called m("once");
+    const auto before = m.model.state().seq;
+    CHECK(m.answer(Kind::returned) == engine::Settled::applied);
+    CHECK(m.model.state().seq == before + 2);  // finalized, case.ended
+    CHECK(m.in("n", "o") == std::vector<std::string>{"2"});
+    CHECK(m.case_state(m.id) == engine::CaseState::completed);
+    CHECK(m.model.state().find_case(m.id)->finished.front().tool_id == "tool");
+    m.check_fold();
+}
+
+TEST_CASE("an answer given twice counts once and is kept as evidence") {
+    Called m("once");
+    m.answer(Kind::returned);
+    CHECK(m.answer(Kind::returned) == engine::Settled::late);
+    CHECK(m.in("n", "o").size() == 1);
+    m.check_fold();
+}
+
+TEST_CASE("what could not be prepared goes the fail way and leaves no started call") {
+    TestModel m;
+    m.deploy(calling_net);
+    const auto id = m.start("n", R"({"v":1})");
+    m.run();
+    const auto asked = m.effects<engine::Prepare>();
+    engine::prepared(
+        m.model,
+        asked.at(0).claim,
+        base::fail(base::ErrorCode::not_found, "no such tool"),
+        m.asker()
+    );
+    m.run();
+    CHECK(m.in("n", "bad") == std::vector<std::string>{R"("not_found")"});
+    CHECK(m.case_state(id) == engine::CaseState::completed);
+    CHECK(m.model.claims().empty());
+    m.check_fold();
+}
+
+TEST_CASE("arguments that cannot be made go the fail way") {
+    TestModel m;
+    m.deploy(calling_net);
+    m.start("n", "{}");
+    m.run();
+    CHECK(m.effects<engine::Prepare>().empty());
+    CHECK(m.in("n", "bad") == std::vector<std::string>{R"("validation")"});
+    m.check_fold();
+}
+
+TEST_CASE("a pure tool is tried again after an error, with backoff, and then fails for good") {
+    Called m("pure");
+    CHECK(m.answer(Kind::error) == engine::Settled::applied);
+    CHECK(m.open()->state == engine::OperationState::retrying);
+    CHECK(m.run() == 0);
+    m.now = m.now + base::seconds(1);
+    CHECK(m.run() == 1);
+    CHECK(m.effects<engine::Perform>().at(0).attempt == 2);
+    CHECK(m.answer(Kind::error) == engine::Settled::late);  // of the first attempt
+    CHECK(m.answer(Kind::error, base::ErrorCode::upstream, 2) == engine::Settled::applied);
+    CHECK(m.in("n", "bad") == std::vector<std::string>{R"("upstream")"});
+    m.check_fold();
+}
+
+TEST_CASE("a once tool is not tried again after an error, unless nothing started") {
+    Called failed("once");
+    failed.answer(Kind::error);
+    CHECK(failed.in("n", "bad").size() == 1);
+    Called unstarted("once");
+    unstarted.answer(Kind::never_started, base::ErrorCode::sandbox_unavailable);
+    CHECK(unstarted.open()->state == engine::OperationState::retrying);
+    unstarted.check_fold();
+}
+
+TEST_CASE("a lost attempt of a once tool is uncertain until somebody says what is to become of it"
+) {
+    Called m("once");
+    m.answer(Kind::lost);
+    CHECK(m.open()->state == engine::OperationState::uncertain);
+    CHECK(m.case_state(m.id) == engine::CaseState::running);
+    CHECK(m.answer(Kind::returned) == engine::Settled::late);
+    CHECK(m.in("n", "o").empty());
+    REQUIRE(engine::abandon(m.model, m.operation, "checked by hand", m.asker("anna")));
+    CHECK(m.in("n", "bad") == std::vector<std::string>{R"("abandoned")"});
+    m.check_fold();
+}
+
+TEST_CASE("a lost attempt of an idempotent tool is tried again at once and does not count") {
+    Called m("idempotent");
+    for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) {
+        CHECK(
+            m.answer(Kind::lost, base::ErrorCode::uncertain, attempt) == engine::Settled::applied
+        );
+        CHECK(m.run() == 1);
+        CHECK(m.effects<engine::Perform>().at(0).attempt == attempt + 1);
+    }
+    CHECK(m.answer(Kind::returned, base::ErrorCode::internal, 4) == engine::Settled::applied);
+    CHECK(m.in("n", "o").size() == 1);
+    m.check_fold();
+}
+
+TEST_CASE("cancelling a case cancels its operation and refuses the late result") {
+    Called m("once");
+    REQUIRE(engine::cancel_case(m.model, m.id, m.asker()));
+    CHECK(m.effects<engine::Cancel>().size() == 1);
+    CHECK(m.answer(Kind::returned) == engine::Settled::late);
+    CHECK(m.in("n", "o").empty());
+    CHECK(m.model.state().store.size() == 0);
+    m.check_fold();
+}
+
+TEST_CASE("cancelling a case while a call is prepared leaves nothing reserved") {
+    TestModel m;
+    m.deploy(calling_net);
+    const auto id = m.start("n", R"({"v":1})");
+    m.run();
+    const auto asked = m.effects<engine::Prepare>();
+    REQUIRE(engine::cancel_case(m.model, id, m.asker()));
+    engine::prepared(m.model, asked.at(0).claim, prepared_call(), m.asker());
+    CHECK(m.model.state().operations.empty());
+    CHECK(m.model.state().store.size() == 0);
+    m.check_fold();
+}
+
+TEST_CASE("concurrency bounds the firings in flight and the next goes when one ends") {
+    TestModel m;
+    m.deploy(R"({"net":"n","version":"1","places":{"a":{},"o":{}},
+        "transitions":{"t":{"in":{"x":"a"},"call":{"toolId":"tool","args":{}},"out":{"o":1},"concurrency":2}}})"
+    );
+    for (int i = 0; i < 5; ++i)
+        m.put("n", "a", "1");
+    m.run();
+    auto asked = m.effects<engine::Prepare>();
+    REQUIRE(asked.size() == 2);
+    for (const auto& one : asked)
+        engine::prepared(m.model, one.claim, prepared_call(), m.asker());
+    m.run();
+    CHECK(m.effects<engine::Prepare>().empty());
+    const auto first = m.model.state().operations.begin()->first;
+    engine::settle(m.model, {.operation = first, .result = "{}", .meta = "{}"}, m.asker());
+    m.run();
+    CHECK(m.effects<engine::Prepare>().size() == 1);
+    m.check_fold();
+}
+
+TEST_CASE("a command token is the command") {
+    TestModel m;
+    m.deploy(R"({"net":"n","version":"1","places":{"cmds":{},"o":{}},
+        "transitions":{"t":{"in":{"c":"cmds"},"command":{"from":"c"},"out":{"o":"${result.exitCode}"}}}})"
+    );
+    m.put("n", "cmds", R"({"executor":"script","command":"invoke","args":{"toolId":"x"}})");
+    m.run();
+    const auto asked = m.effects<engine::Prepare>();
+    REQUIRE(asked.size() == 1);
+    CHECK(asked[0].tool_id.empty());
+    CHECK(asked[0].input == R"({"args":{"toolId":"x"},"command":"invoke","executor":"script"})");
+}
+
+TEST_CASE("what a read arc saw at the start is what the output sees at the end") {
+    Called m(
+        "once",
+        R"({"net":"n","version":"1","places":{"a":{},"rate":{"tokens":[3]},"o":{},"swap":{}},
+        "transitions":{"t":{"in":{"x":"a","r":{"place":"rate","arc":"read"}},"call":{"toolId":"tool","args":{"v":"${x.v}"}},
+                            "out":{"o":"${r}"}},
+                       "s":{"in":{"go":"swap","r":"rate"},"out":{"rate":4}}},"start":"a","end":["o"]})"
+    );
+    m.put("n", "swap", "1");
+    m.run();
+    CHECK(m.in("n", "rate") == std::vector<std::string>{"4"});
+    m.answer(Kind::returned);
+    CHECK(m.in("n", "o") == std::vector<std::string>{"3"});
+    m.check_fold();
+}
