@@ -7,8 +7,8 @@ namespace http {
 
 namespace {
 
-Task<base::Result<std::string>> made_by(std::function<base::Result<std::string>()> next) {
-    co_return next();
+Task<base::Result<std::string>> made(base::Result<std::string> piece) {
+    co_return piece;
 }
 
 Task<base::Result<void>> write_pieces(PieceProducer next, BodyWriter writer) {
@@ -40,7 +40,7 @@ Task<base::Result<std::string>> BodyReader::rest(std::size_t bytes_max) {
 }
 
 PieceProducer pieces_from(std::function<base::Result<std::string>()> next) {
-    return [next = std::move(next)] { return made_by(next); };
+    return [next = std::move(next)] { return made(next()); };
 }
 
 BodyStream stream_of(PieceProducer next, std::optional<std::uint64_t> length) {

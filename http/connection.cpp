@@ -124,52 +124,72 @@ Task<bool> Connection::serve_one() {
     co_return again && !stopping_;
 }
 
+/// Why what has come so far cannot become a header, if it cannot.
+std::optional<ParseFault> Connection::header_fault(std::optional<std::size_t> block_bytes) const {
+    const auto bytes_max = context_.options.limits.header_bytes_max;
+    const auto unread = wire_->unread();
+    if (block_bytes ? *block_bytes > bytes_max : unread.size() >= bytes_max) {
+        return ParseFault{
+            431,
+            {ErrorCode::too_large,
+             fmt::format("the request's header has more than {} bytes", bytes_max),
+             {},
+             {}}
+        };
+    }
+    if (unread.empty() || (unread.front() >= 'A' && unread.front() <= 'Z')) return std::nullopt;
+    return ParseFault{
+        400,
+        {ErrorCode::validation,
+         "this is not an HTTP request",
+         "does the URL say https where the server speaks http?",
+         {}}
+    };
+}
+
 /// False: there is no further request. Sets `fault_` when there is one that cannot be taken.
 Task<bool> Connection::read_header(Request& request) {
     const auto& limits = context_.options.limits;
     fault_.reset();
     parser_.reset();
     keep_alive_ = false;
+    in_request_ = false;
     std::size_t searched = 0;
-    bool begun = false;
     for (;;) {
-        while (!begun && wire_->unread().starts_with("\r\n"))
+        while (!in_request_ && wire_->unread().starts_with("\r\n"))
             wire_->use(2);
+        const bool begins = !in_request_ && !wire_->unread().empty();
+        if (begins) in_request_ = true;
         const auto bytes = header_block_bytes(wire_->unread(), searched);
-        if (bytes && *bytes <= limits.header_bytes_max) {
+        fault_ = header_fault(bytes);
+        if (fault_) co_return true;
+        if (bytes) {
             fault_ = parser_.parse_header(wire_->unread().substr(0, *bytes), request);
             wire_->use(*bytes);
             break;
         }
-        if (bytes || wire_->unread().size() >= limits.header_bytes_max) {
-            fault_ = ParseFault{
-                431,
-                {ErrorCode::too_large,
-                 fmt::format(
-                     "the request's header has more than {} bytes", limits.header_bytes_max
-                 ),
-                 {},
-                 {}}
-            };
-            co_return true;
-        }
-        if (!begun && !wire_->unread().empty()) {
-            begun = true;
-            if (served_any_) watchdog_.expire_in(limits.header_read);
-        } else if (!begun && served_any_) {
-            watchdog_.expire_in(limits.keep_alive_idle);
-        }
-        if (begun) phase_ = Phase::busy;
-        if (!begun && stopping_) co_return false;
+        if (in_request_) phase_ = Phase::busy;
+        if (!in_request_ && stopping_) co_return false;
+        // The first header's time runs since the connection was made.
+        if (served_any_ && begins) watchdog_.expire_in(limits.header_read);
+        if (served_any_ && !in_request_) watchdog_.expire_in(limits.keep_alive_idle);
         const auto error = co_await wire_->fill();
         if (!error && !watchdog_.expired()) continue;
-        if (!begun || !watchdog_.expired()) co_return false;
+        if (!in_request_ || !watchdog_.expired()) {
+            in_request_ = false;
+            co_return false;
+        }
         fault_ = late("request's header", limits.header_read);
         co_return true;
     }
+    begin_request(request);
+    co_return true;
+}
+
+void Connection::begin_request(const Request& request) {
     keep_alive_ = !fault_ && parser_.keep_alive();
     body_bytes_ = 0;
-    body_window_left_ = limits.body_idle;
+    body_window_left_ = context_.options.limits.body_idle;
     body_window_bytes_ = 0;
     const auto expectation = request.headers.find("Expect");
     answer_continue_ = expectation && !fault_ && parser_.http11();
@@ -178,7 +198,6 @@ Task<bool> Connection::read_header(Request& request) {
             417, {ErrorCode::unsupported, "the only Expect that is met is '100-continue'", {}, {}}
         };
     }
-    co_return true;
 }
 
 Task<Response> Connection::answer(Request& request, const Route*& taken) {
@@ -267,7 +286,7 @@ Task<void> Connection::end() {
     if (wire_->reading()) co_return;
     auto& transport = wire_->transport();
     watchdog_.expire_in(context_.options.limits.linger);
-    if (parser_.done() && wire_->unread().empty()) {
+    if (!in_request_ || (parser_.done() && wire_->unread().empty())) {
         co_await transport.finish_writing();
         co_return;
     }

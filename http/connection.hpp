@@ -62,6 +62,9 @@ private:
 
     Task<bool> serve_one();
     Task<bool> read_header(Request& request);
+    [[nodiscard]] std::optional<ParseFault> header_fault(std::optional<std::size_t> block_bytes
+    ) const;
+    void begin_request(const Request& request);
     Task<Response> answer(Request& request, const Route*& taken);
     Task<Response> handle(Request request, const Route& route);
     Task<base::Result<std::string>> whole_body();
@@ -90,9 +93,13 @@ private:
     bool stopping_ = false;
     bool announced_ = false;
     bool watching_ = false;
+    /// The peer takes no more.
+    bool gone_ = false;
     bool served_any_ = false;
 
     // of the current request
+    /// At least its first byte has come.
+    bool in_request_ = false;
     bool keep_alive_ = false;
     bool answer_continue_ = false;
     std::optional<ParseFault> fault_;

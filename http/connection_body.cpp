@@ -232,7 +232,8 @@ Task<bool> Connection::send_stream(BodyStream stream) {
         co_return !error && keep_alive_;
     }
     if (produced) co_return keep_alive_;
-    if (!announced_) base::log_warning("an answer was cut: " + produced.error().message);
+    // A peer that goes is no fault of ours.
+    if (!gone_) base::log_warning("an answer was cut: " + produced.error().message);
     wire_->transport().reset();
     co_return false;
 }
@@ -255,6 +256,7 @@ Task<base::Result<void>> Connection::write_piece(std::string piece) {
     const auto error =
         co_await wire_->write({size, piece, end}, watchdog_, context_.options.limits.write_idle);
     if (!error) co_return base::Result<void>();
+    gone_ = true;
     co_return base::fail(base::ErrorCode::upstream, "the peer has gone: " + error.message());
 }
 
