@@ -1,6 +1,7 @@
 #include "executor/job_runner.hpp"
 
 #include "executor/probe.hpp"
+#include "jobs/routes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -68,6 +69,24 @@ base::Result<base::FileDescriptor> standard_input(const std::optional<std::strin
 
 JobRunner::JobRunner(const RunnerOptions& options, const base::Clock& clock, ScriptCache cache)
     : options_(options), clock_(clock), cache_(std::move(cache)), root_(::geteuid() == 0) {}
+
+std::filesystem::path JobRunner::spool(const jobs::LeaseId& lease, std::string_view stream) const {
+    return options_.work / "spool" / fmt::format("{}.{}", lease.text, stream);
+}
+
+void JobRunner::remove_spool(const jobs::LeaseId& lease) const {
+    for (const auto stream : {jobs::routes::stdout_stream, jobs::routes::stderr_stream})
+        ::unlink(spool(lease, stream).c_str());
+}
+
+void JobRunner::sweep_spool(const std::set<jobs::LeaseId>& kept) const {
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::directory_iterator(options_.work / "spool", failed)) {
+        if (kept.contains({entry.path().stem().string()})) continue;
+        std::error_code ignored;
+        std::filesystem::remove(entry.path(), ignored);
+    }
+}
 
 jobs::Sandbox JobRunner::sandbox_record() const {
     return {
@@ -227,7 +246,6 @@ base::Result<std::unique_ptr<JobProcess>> JobRunner::launch(
     }
     auto child = spawner_->spawn(prepared->order);
     if (!child) return base::fail(child.error());
-    const auto spool = options_.work / "spool" / start.lease.id.text;
     return std::make_unique<JobProcess>(
         JobProcess::Options{
             .caps = caps,
@@ -236,8 +254,8 @@ base::Result<std::unique_ptr<JobProcess>> JobRunner::launch(
             .group = plan.group.get(),
             .sandboxed = sandbox_.has_value(),
             .grace = options_.grace,
-            .stdout_spool = spool.string() + ".stdout",
-            .stderr_spool = spool.string() + ".stderr",
+            .stdout_spool = spool(start.lease.id, jobs::routes::stdout_stream),
+            .stderr_spool = spool(start.lease.id, jobs::routes::stderr_stream),
         },
         std::move(*child),
         PipeEnds{

@@ -20,7 +20,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 
 namespace executor {
 
@@ -69,6 +71,11 @@ public:
     /// Blocks until the job is over.
     FinishedJob run(const Start& start, JobControl& control);
 
+    /// What `run` left in files for this lease.
+    void remove_spool(const jobs::LeaseId& lease) const;
+    /// Removes every spool file but those of `kept`.
+    void sweep_spool(const std::set<jobs::LeaseId>& kept) const;
+
     /// The outcome of a builtin, at once.
     static jobs::Outcome run_builtin(const jobs::Job& job);
 
@@ -99,6 +106,8 @@ private:
         Plan& plan, const Start& start, JobControl& control
     );
     FinishedJob run_process(Plan& plan, const Start& start, JobControl& control);
+    [[nodiscard]] std::filesystem::path spool(const jobs::LeaseId& lease, std::string_view stream)
+        const;
     [[nodiscard]] jobs::Sandbox sandbox_record() const;
     [[nodiscard]] FinishedJob refused(jobs::OutcomeClass outcome_class, base::Error error) const;
 

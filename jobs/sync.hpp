@@ -31,6 +31,11 @@
 /// one with a higher number: `done` and `lost` count as ever, the rest of it is out of date and is
 /// ignored, and it is answered at once, without leases.
 ///
+/// The next sync but the first is sent only when the first one of the session was answered.
+///
+/// Capacity. `capacity` is how the executor sees it with the answers up to `answered`: leases that
+/// the master granted in later answers count against it.
+///
 /// What is in force. `running` lists every lease that the executor holds and has not finished;
 /// `done` and `lost` end one. A lease granted in the answer to seq s that is in none of the three
 /// counts as unknown to the executor only in a request with `answered` >= s and `answered` == `seq`
@@ -82,8 +87,8 @@ struct Done {
     bool operator==(const Done&) const = default;
 };
 
-/// Told in the first sync of a session and in every one without an earlier answer; the master may
-/// forget it (restart) and ask again with `SyncReply::introduce`.
+/// Told in the first sync of a session; a master that does not have it (restart) asks again with
+/// `SyncReply::introduce`.
 struct Introduction {
     std::int64_t slots = 1;  ///< in all, busy or not
     std::map<std::string, std::string> labels;
@@ -143,7 +148,7 @@ struct SyncReply {
     base::Duration held;       ///< how long the request was held before this answer was written
     bool introduce = false;    ///< the next sync must carry an introduction; no leases before
     bool drain = false;        ///< take no more: finish what runs, then stop
-    base::Duration next_sync;  ///< the longest time until the next sync; 0 = as the executor likes
+    base::Duration next_sync;  ///< no sync without news (done, lost) for so long; 0 = at once
     std::vector<Lease> leases;
     std::vector<Cancel> cancel;
     std::vector<Drop> drop;

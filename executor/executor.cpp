@@ -1,0 +1,152 @@
+#include "executor/executor.hpp"
+
+#include "base/files.hpp"
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "executor/daemon.hpp"
+#include "executor/http_transport.hpp"
+#include "executor/job_runner.hpp"
+#include "executor/journal.hpp"
+#include "jobs/routes.hpp"
+
+#include <array>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace executor {
+
+namespace {
+
+constexpr std::size_t token_bytes_max = 4096;
+constexpr std::size_t host_bytes_max = 40;
+
+namespace files = std::filesystem;
+
+base::Result<base::FileDescriptor> lock_work(const files::path& work) {
+    std::error_code failed;
+    files::create_directories(work, failed);
+    if (failed) {
+        return base::fail(
+            base::ErrorCode::internal, fmt::format("make {}: {}", work.string(), failed.message())
+        );
+    }
+    const auto file = work / "lock";
+    base::FileDescriptor lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!lock) return base::fail(base::errno_error("open " + file.string()));
+    if (::flock(lock.value(), LOCK_EX | LOCK_NB) != 0) {
+        return base::fail(
+            base::ErrorCode::conflict,
+            fmt::format("another executor works in {}", work.string()),
+            "stop it, or give this one another --work"
+        );
+    }
+    return lock;
+}
+
+std::string host_part() {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    std::string out;
+    for (const char* c = name.data(); *c != 0 && out.size() < host_bytes_max; ++c) {
+        const char lower = *c >= 'A' && *c <= 'Z' ? static_cast<char>(*c - 'A' + 'a') : *c;
+        const bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
+        if (plain || (!out.empty() && lower == '-')) out += lower;
+    }
+    return out.empty() ? "executor" : out;
+}
+
+base::Result<std::string> first_line_of(const files::path& file) {
+    auto text = base::read_file(file, token_bytes_max);
+    if (!text) return text;
+    text->resize(std::min(text->size(), text->find_first_of("\r\n")));
+    if (text->empty()) {
+        return base::fail(base::ErrorCode::validation, file.string() + " is empty");
+    }
+    return text;
+}
+
+base::Result<std::string> executor_id(const Options& options) {
+    const auto file = options.work / "executor.id";
+    auto id = options.id ? base::Result<std::string>(*options.id) : first_line_of(file);
+    if (!id && id.error().code == base::ErrorCode::not_found) {
+        id = fmt::format("{}-{}", host_part(), base::random_hex(4));
+        if (auto written = base::write_file_atomically(file, *id + "\n"); !written) {
+            return base::fail(written.error());
+        }
+    }
+    if (id && !jobs::routes::valid_executor_id(*id)) {
+        return base::fail(
+            base::ErrorCode::validation, fmt::format("'{}' cannot be the id of an executor", *id)
+        );
+    }
+    return id;
+}
+
+std::uint64_t random_seed() {
+    return std::stoull(base::random_hex(8), nullptr, 16);
+}
+
+RunnerOptions runner_options(const Options& options, const std::string& id) {
+    RunnerOptions runner;
+    runner.work = options.work;
+    runner.slots = options.slots;
+    runner.slot_uid_base = options.slot_uid_base;
+    runner.allow_unsandboxed = options.allow_unsandboxed;
+    runner.use_cgroups = options.use_cgroups;
+    runner.cgroups.parent = "netwright-" + id;
+    runner.cgroups.own = own_unified_cgroup();
+    return runner;
+}
+
+base::Result<void> check_options(const Options& options) {
+    if (options.slots >= 1 && options.slots <= slots_max) return {};
+    return base::fail(
+        base::ErrorCode::validation,
+        fmt::format("{} slots; an executor has 1 to {}", options.slots, slots_max)
+    );
+}
+
+void sweep(const JobRunner& runner, const Journal& journal) {
+    std::set<jobs::LeaseId> kept;
+    for (const auto& result : journal.left().results)
+        kept.insert(result.ref.lease);
+    runner.sweep_spool(kept);
+}
+
+}  // namespace
+
+base::Result<void> run(const Options& options, const http::StopSignal& stop) {
+    if (auto good = check_options(options); !good) return good;
+    auto token = first_line_of(options.token_file);
+    if (!token) return base::fail(token.error());
+    const auto lock = lock_work(options.work);
+    if (!lock) return base::fail(lock.error());
+    const auto id = executor_id(options);
+    if (!id) return base::fail(id.error());
+    auto journal = Journal::open(options.work / "journal");
+    if (!journal) return base::fail(journal.error());
+    const auto& clock = base::system_clock();
+    auto runner = JobRunner::start(runner_options(options, *id), clock);
+    if (!runner) return base::fail(runner.error());
+    sweep(**runner, **journal);
+
+    http::ClientOptions client;
+    client.url = options.master;
+    client.bearer_token = std::move(*token);
+    client.ca_file = options.ca_file;
+    HttpTransport transport(std::move(client), *id);
+    DaemonOptions daemon_options;
+    daemon_options.agent.session = base::random_hex(16);
+    daemon_options.agent.seed = random_seed();
+    daemon_options.agent.introduction = {options.slots, options.labels, (*runner)->capabilities()};
+    daemon_options.drain = options.drain;
+    Daemon daemon(std::move(daemon_options), {transport, **runner, **journal, clock});
+    base::log_info(fmt::format("executor {} works for {}", *id, options.master));
+    return daemon.run(stop);
+}
+
+}  // namespace executor
