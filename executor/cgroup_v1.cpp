@@ -145,6 +145,12 @@ base::Result<void> set_limits(const V1Mounts& at, const GroupLimits& limits) {
 class V1Cgroups final : public Cgroups {
 public:
     V1Cgroups(V1Mounts parents, bool hybrid) : parents_(std::move(parents)), hybrid_(hybrid) {}
+    V1Cgroups(const V1Cgroups&) = delete;
+    V1Cgroups& operator=(const V1Cgroups&) = delete;
+    ~V1Cgroups() override {
+        for (const auto& parent : parents_.distinct())
+            (void)cgroup_files::remove_folder(parent);
+    }
 
     [[nodiscard]] std::string_view flavour() const override { return hybrid_ ? "hybrid" : "v1"; }
 

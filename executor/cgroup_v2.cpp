@@ -74,6 +74,9 @@ private:
 class V2Cgroups final : public Cgroups {
 public:
     explicit V2Cgroups(Path parent) : parent_(std::move(parent)) {}
+    V2Cgroups(const V2Cgroups&) = delete;
+    V2Cgroups& operator=(const V2Cgroups&) = delete;
+    ~V2Cgroups() override { (void)cgroup_files::remove_folder(parent_); }
 
     [[nodiscard]] std::string_view flavour() const override { return "v2"; }
     [[nodiscard]] std::map<std::string, std::string> enforced() const override {

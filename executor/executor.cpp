@@ -3,6 +3,7 @@
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
+#include "base/sha256.hpp"
 #include "executor/daemon.hpp"
 #include "executor/http_transport.hpp"
 #include "executor/job_runner.hpp"
@@ -90,14 +91,17 @@ std::uint64_t random_seed() {
     return std::stoull(base::random_hex(8), nullptr, 16);
 }
 
-RunnerOptions runner_options(const Options& options, const std::string& id) {
+RunnerOptions runner_options(const Options& options) {
     RunnerOptions runner;
     runner.work = options.work;
     runner.slots = options.slots;
     runner.slot_uid_base = options.slot_uid_base;
     runner.allow_unsandboxed = options.allow_unsandboxed;
     runner.use_cgroups = options.use_cgroups;
-    runner.cgroups.parent = "netwright-" + id;
+    // Named after the work folder, which is locked: what is swept there is nobody else's.
+    std::error_code ignored;
+    const auto work = files::absolute(options.work, ignored).string();
+    runner.cgroups.parent = "netwright-" + base::sha256(work).hex().substr(0, 16);
     runner.cgroups.own = own_unified_cgroup();
     return runner;
 }
@@ -130,7 +134,7 @@ base::Result<void> run(const Options& options, const http::StopSignal& stop) {
     auto journal = Journal::open(options.work / "journal");
     if (!journal) return base::fail(journal.error());
     const auto& clock = base::system_clock();
-    auto runner = JobRunner::start(runner_options(options, *id), clock);
+    auto runner = JobRunner::start(runner_options(options), clock);
     if (!runner) return base::fail(runner.error());
     sweep(**runner, **journal);
 

@@ -157,7 +157,7 @@ int init_main(int program_fd, int report_fd) {
     if (close_range(report_fd_here + 1, ~0U, 0) != 0) return init_failed;
     if (program.subreaper) {
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGUSR2, 0, 0, 0);
     }
     return supervise(&program);
 }

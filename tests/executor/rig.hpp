@@ -73,15 +73,6 @@ class Rig {
 public:
     explicit Rig(executor::RunnerOptions given) : options_(std::move(given)) { start(); }
     Rig() : options_(options(folder_.path())) { start(); }
-    ~Rig() {
-        runner_.reset();
-        for (const char* controller : {"memory", "pids", "cpu", "cpuacct", "freezer", "unified"}) {
-            std::error_code ignored;
-            std::filesystem::remove(
-                options_.cgroups.root / controller / options_.cgroups.parent, ignored
-            );
-        }
-    }
     Rig(const Rig&) = delete;
     Rig& operator=(const Rig&) = delete;
 
