@@ -85,6 +85,7 @@ void compile_command(
         const auto found = std::ranges::find(into.in, *alias, &InputArc::alias);
         if (found == into.in.end()) {
             std::vector<std::string_view> aliases;
+            aliases.reserve(into.in.size());
             for (const auto& arc : into.in)
                 aliases.push_back(arc.alias);
             const auto hint = did_you_mean(*alias, aliases);

@@ -26,6 +26,7 @@ void compile_retry_codes(const base::Json& value, const At& at, Draft& draft, Re
         const auto code = base::error_code_from_name(*text);
         if (!code) {
             std::vector<std::string_view> names;
+            names.reserve(base::all_error_codes().size());
             for (const auto known : base::all_error_codes())
                 names.push_back(base::name(known));
             draft.faults.add(

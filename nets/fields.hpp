@@ -38,7 +38,7 @@ std::optional<double> read_number(
 
 struct DurationRange {
     base::Duration min;
-    base::Duration max = base::seconds(366 * 86'400);
+    base::Duration max = base::seconds(std::int64_t{366} * 86'400);
 };
 std::optional<base::Duration> read_duration(
     const base::Json& value, const At& at, Faults& faults, DurationRange range = {}

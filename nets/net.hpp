@@ -127,7 +127,15 @@ struct Transition {
 };
 
 /// The names after the aliases, in this order.
-enum class FixedName : std::uint8_t { result, error, meta, case_, firing, now, each };
+enum class FixedName : std::uint8_t {
+    result,
+    error,
+    meta,
+    case_,  // NOLINT(readability-identifier-naming): `case` is a keyword
+    firing,
+    now,
+    each
+};
 inline constexpr std::size_t fixed_name_count = 7;
 std::string_view name(FixedName fixed);
 

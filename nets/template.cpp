@@ -102,6 +102,12 @@ base::Result<void> append_text(std::string& out, const cel::Value& value, cel::B
     std::unreachable();
 }
 
+base::Result<void> append_json(
+    std::string& out, const cel::Value& value, cel::Budget& /*budget*/
+) {
+    return cel::append_canonical(out, value);
+}
+
 }  // namespace
 
 struct Template::Builder {
@@ -234,50 +240,61 @@ base::Result<Template> Template::compile(
     );
 }
 
+// One call of `render`: what its expressions see and may spend.
+struct Template::Rendering {
+    std::span<const cel::Value> values;
+    cel::Budget& budget;
+
+    using Append = base::Result<void> (*)(std::string&, const cel::Value&, cel::Budget&);
+
+    base::Result<void> expression(const cel::Program& program, std::string& to, Append append) {
+        const auto value = program.evaluate(values, budget);
+        if (!value) return base::fail(in_expression(value.error(), program));
+        const std::size_t before = to.size();
+        if (auto done = append(to, *value, budget); !done) {
+            return base::fail(in_expression(done.error(), program));
+        }
+        return pay(budget, to.size() - before);
+    }
+
+    base::Result<void> text(const Text& parts, std::string& out) {
+        std::string joined;
+        for (const auto& part : parts) {
+            if (const auto* plain = std::get_if<std::string>(&part)) {
+                joined += *plain;
+                continue;
+            }
+            auto done = expression(std::get<cel::Program>(part), joined, &append_text);
+            if (!done) return done;
+            if (joined.size() > rendered_bytes_max) return base::fail(out_of_bytes());
+        }
+        base::append_canonical_string(out, joined);
+        return {};
+    }
+
+    base::Result<void> part(const Part& part, std::string& out) {
+        if (const auto* ready = std::get_if<std::string>(&part)) {
+            out += *ready;
+            return {};
+        }
+        const auto* program = std::get_if<cel::Program>(&part);
+        if (program == nullptr) return text(std::get<Text>(part), out);
+        return expression(*program, out, &append_json);
+    }
+};
+
 base::Result<void> Template::render(
     std::string& out, std::span<const cel::Value> values, cel::Budget& budget
 ) const {
     const std::size_t begin = out.size();
-    const auto refuse = [&](base::Error error) {
-        out.resize(begin);
-        return base::fail(std::move(error));
-    };
-    // Evaluates one expression and hands its value to `append`.
-    const auto expand = [&](const cel::Program& program, std::string& to, auto append) {
-        auto value = program.evaluate(values, budget);
-        if (!value) return base::Result<void>(base::fail(in_expression(value.error(), program)));
-        const std::size_t before = to.size();
-        if (auto done = append(to, *value); !done) {
-            return base::Result<void>(base::fail(in_expression(done.error(), program)));
-        }
-        return pay(budget, to.size() - before);
-    };
-    const auto as_json = [](std::string& to, const cel::Value& value) {
-        return cel::append_canonical(to, value);
-    };
-    const auto as_text = [&](std::string& to, const cel::Value& value) {
-        return append_text(to, value, budget);
-    };
+    Rendering rendering{values, budget};
     if (parts_.empty()) out += "null";
     for (const auto& part : parts_) {
-        if (const auto* ready = std::get_if<std::string>(&part)) {
-            out += *ready;
-        } else if (const auto* program = std::get_if<cel::Program>(&part)) {
-            if (auto done = expand(*program, out, as_json); !done) return refuse(done.error());
-        } else {
-            std::string text;
-            for (const auto& piece : std::get<Text>(part)) {
-                if (const auto* plain = std::get_if<std::string>(&piece)) {
-                    text += *plain;
-                } else if (auto done = expand(std::get<cel::Program>(piece), text, as_text);
-                           !done) {
-                    return refuse(done.error());
-                }
-                if (text.size() > rendered_bytes_max) return refuse(out_of_bytes());
-            }
-            base::append_canonical_string(out, text);
-        }
-        if (out.size() - begin > rendered_bytes_max) return refuse(out_of_bytes());
+        auto done = rendering.part(part, out);
+        if (done && out.size() - begin > rendered_bytes_max) done = base::fail(out_of_bytes());
+        if (done) continue;
+        out.resize(begin);
+        return done;
     }
     return {};
 }

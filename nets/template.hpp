@@ -53,6 +53,7 @@ private:
     using Part = std::variant<std::string, cel::Program, Text>;  // ready JSON; a value; a string
 
     struct Builder;
+    struct Rendering;
 
     std::vector<Part> parts_;
     std::vector<bool> uses_;
