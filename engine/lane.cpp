@@ -118,6 +118,7 @@ Result<Model*> ModelLane::open(bool creates) {
     bytes_since_snapshot_ = info.tail_bytes;
     durable_ = opened->head.seq;
     model_->take_over(opened->epoch);
+    parts_.handler.opened(*model_);
     recover();
     model_->go_live(parts_.clock.now());
     return model_.get();

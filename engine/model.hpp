@@ -74,6 +74,7 @@ struct Outcome {
     std::uint32_t attempt = 1;
     std::uint64_t fencing = 0;
     Kind kind = Kind::returned;
+    bool stale = false;  ///< its lease was not in force: evidence only
     std::string result;  ///< canonical JSON
     std::string meta;    ///< canonical JSON object
     base::Error error;

@@ -1,0 +1,213 @@
+#include "transitions/job_board.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace transitions {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+std::set<std::string> JobBoard::executors() const {
+    std::set<std::string> names = expected_;
+    for (const auto& [id, session] : sessions_) names.insert(id);
+    return names;
+}
+
+void JobBoard::offer(Task task) {
+    queue_.push_back(std::move(task));
+    answer_where_possible(now_);
+}
+
+void JobBoard::recover(Task task, const Now& now) {
+    now_ = now.elapsed;
+    const Key key = task.key();
+    unsettled_.insert_or_assign(key, Unsettled{std::move(task), now.elapsed + options_.lease});
+    if (expected_.empty()) came_back({});
+}
+
+void JobBoard::withdraw(std::string_view model, base::OperationId operation) {
+    const auto of = [&](const Task& task) {
+        return task.job.model == model && task.job.attempt.operation == operation;
+    };
+    std::erase_if(queue_, of);
+    std::erase_if(unsettled_, [&](const auto& entry) { return of(entry.second.task); });
+    std::vector<jobs::LeaseId> ended;
+    for (auto& [id, lease] : leases_) {
+        if (of(lease.task)) ended.push_back(id);
+    }
+    for (const auto& id : ended) {
+        const std::string executor = leases_.at(id).executor;
+        end_lease(id, "cancelled");
+        sessions_[executor].fenced.insert(id);
+    }
+    answer_where_possible(now_);
+}
+
+void JobBoard::end_lease(const jobs::LeaseId& id, const std::string& reason) {
+    const auto found = leases_.find(id);
+    events_.push_back(Ended{found->second.ref, found->second.executor, reason});
+    by_attempt_.erase(found->second.task.key());
+    leases_.erase(found);
+}
+
+void JobBoard::lose(const jobs::LeaseId& id, const std::string& reason) {
+    const LeaseState lease = leases_.at(id);
+    end_lease(id, reason);
+    sessions_[lease.executor].fenced.insert(id);
+    events_.push_back(Lost{lease.ref.model, lease.ref.attempt, reason});
+}
+
+void JobBoard::offer_again(const jobs::LeaseId& id, const std::string& reason) {
+    Task task = std::move(leases_.at(id).task);
+    leases_.at(id).task.job.model = task.job.model;
+    leases_.at(id).task.job.attempt = task.job.attempt;
+    end_lease(id, reason);
+    queue_.push_front(std::move(task));
+}
+
+void JobBoard::settled(const jobs::LeaseId& id, jobs::Verdict verdict) {
+    const auto found = leases_.find(id);
+    std::string executor;
+    if (found != leases_.end()) {
+        executor = found->second.executor;
+        constexpr std::size_t settled_kept = 20'000;
+        settled_.emplace(id, std::pair{found->second.ref, found->second.digest});
+        settled_order_.push_back(id);
+        if (settled_order_.size() > settled_kept) {
+            settled_.erase(settled_order_.front());
+            settled_order_.pop_front();
+        }
+        end_lease(id, "result");
+    }
+    for (auto& [name, session] : sessions_) {
+        const auto waiting = session.drops.find(id);
+        if (name == executor || waiting != session.drops.end()) session.drops[id] = verdict;
+    }
+    answer_where_possible(now_);
+}
+
+void JobBoard::unshippable(const jobs::LeaseId& id, const base::Error& error) {
+    const auto found = leases_.find(id);
+    if (found == leases_.end()) return;
+    jobs::Outcome outcome;
+    outcome.outcome_class = jobs::OutcomeClass::rejected;
+    outcome.error = jobs::OutcomeError{error.code, error.message};
+    found->second.reported = true;
+    events_.push_back(Reported{found->second.ref, "master", std::move(outcome), found->second.task.reply, false});
+}
+
+void JobBoard::closed(Ticket ticket, const Now& now) {
+    now_ = now.elapsed;
+    for (auto& [id, session] : sessions_) {
+        const auto erased = std::erase_if(session.open, [&](const auto& entry) {
+            return entry.second.ticket == ticket;
+        });
+        if (erased != 0 && session.open.empty()) session.silent_since = now.elapsed;
+    }
+}
+
+void JobBoard::tick(const Now& now) {
+    now_ = now.elapsed;
+    std::vector<std::pair<jobs::LeaseId, std::string>> lost;
+    for (const auto& [id, lease] : leases_) {
+        if (lease.reported) continue;
+        const auto& silent = sessions_[lease.executor].silent_since;
+        const bool repeatable = lease.task.job.effect != jobs::Effect::once;
+        if (lease.expires <= now.elapsed) {
+            lost.emplace_back(id, fmt::format("the lease of executor '{}' ran out", lease.executor));
+        } else if (repeatable && silent && *silent + options_.silence_max <= now.elapsed) {
+            lost.emplace_back(id, fmt::format("executor '{}' is silent", lease.executor));
+        }
+    }
+    for (const auto& [id, reason] : lost) lose(id, reason);
+    std::vector<Key> unsettled;
+    for (const auto& [key, waiting] : unsettled_) {
+        if (waiting.until <= now.elapsed) unsettled.push_back(key);
+    }
+    for (const auto& key : unsettled) {
+        events_.push_back(Lost{key.first, key.second, "no executor knows of it after a restart of the master"});
+        unsettled_.erase(key);
+    }
+    answer_where_possible(now.elapsed);
+}
+
+std::optional<base::Duration> JobBoard::next_due() const {
+    std::optional<base::Duration> due;
+    const auto sooner = [&](base::Duration at) { due = due ? std::min(*due, at) : at; };
+    for (const auto& [id, lease] : leases_) {
+        if (!lease.reported) sooner(lease.expires);
+    }
+    for (const auto& [key, waiting] : unsettled_) sooner(waiting.until);
+    for (const auto& [id, session] : sessions_) {
+        if (session.silent_since) sooner(*session.silent_since + options_.silence_max);
+        for (const auto& [seq, open] : session.open) sooner(open.deadline);
+    }
+    return due;
+}
+
+Result<jobs::LeaseRef> JobBoard::in_force(
+    std::string_view executor, const jobs::LeaseId& id, jobs::Fencing fencing
+) const {
+    const auto found = leases_.find(id);
+    if (found != leases_.end() && found->second.executor == executor &&
+        found->second.ref.fencing == fencing) {
+        return found->second.ref;
+    }
+    return fail(
+        ErrorCode::fenced,
+        fmt::format("lease '{}' is not in force for executor '{}'", id.text, executor),
+        "stop the job; send its result as evidence"
+    );
+}
+
+const jobs::Job* JobBoard::job_of(const jobs::LeaseId& id) const {
+    const auto found = leases_.find(id);
+    return found == leases_.end() ? nullptr : &found->second.task.job;
+}
+
+std::vector<ExecutorView> JobBoard::view() const {
+    std::vector<ExecutorView> views;
+    for (const auto& [id, session] : sessions_) {
+        ExecutorView view{.id = id, .introduction = session.introduction, .last_seen = session.last_seen};
+        const bool silent = session.silent_since && *session.silent_since + options_.silence_max <= now_;
+        view.state = silent ? "silent" : session.draining ? "draining" : "connected";
+        for (const auto& [lease_id, lease] : leases_) {
+            if (lease.executor == id) view.leases.push_back(lease.ref);
+        }
+        views.push_back(std::move(view));
+    }
+    return views;
+}
+
+std::string JobBoard::holder(const std::string& model, base::AttemptId attempt) const {
+    const auto found = by_attempt_.find(Key{model, attempt});
+    return found == by_attempt_.end() ? std::string{} : leases_.at(found->second).executor;
+}
+
+std::string JobBoard::why_waiting(const std::string& model, base::AttemptId attempt) const {
+    if (unsettled_.contains(Key{model, attempt})) {
+        return "the master restarted: waiting for the executors to say what became of it";
+    }
+    const auto task = std::ranges::find_if(queue_, [&](const Task& waiting) {
+        return waiting.job.model == model && waiting.job.attempt == attempt;
+    });
+    if (task == queue_.end()) return {};
+    std::vector<std::string> reasons;
+    for (const auto& [id, session] : sessions_) {
+        if (session.silent_since) {
+            reasons.push_back(fmt::format("executor '{}' is silent", id));
+        } else if (const auto unfit = jobs::why_unfit(session.introduction.capabilities, task->job)) {
+            reasons.push_back(fmt::format("executor '{}': {}", id, *unfit));
+        } else {
+            reasons.push_back(fmt::format("executor '{}' has no free slot", id));
+        }
+    }
+    if (reasons.empty()) return "no executor is connected";
+    return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+}  // namespace transitions

@@ -1,0 +1,263 @@
+#include "transitions/job_board.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace transitions {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+JobBoard::Session* JobBoard::session_of(
+    std::string_view executor, const jobs::SyncRequest& request
+) {
+    auto& session = sessions_[std::string(executor)];
+    if (session.name == request.session) return &session;
+    if (session.ended_names.contains(request.session)) return nullptr;
+    constexpr std::size_t ended_kept = 1000;
+    if (session.ended_names.size() > ended_kept) session.ended_names.clear();
+    if (!session.name.empty()) session.ended_names.insert(session.name);
+    // A new run of the executor's process: what the old one had open is answered to nobody.
+    session.name = request.session;
+    session.introduced = false;
+    session.highest_seq = 0;
+    session.open.clear();
+    session.replies.clear();
+    session.drops.clear();
+    session.fenced.clear();
+    events_.push_back(ExecutorsChanged{});
+    return &session;
+}
+
+Result<void> JobBoard::sync(
+    std::string_view executor_id, Ticket ticket, jobs::SyncRequest request, const Now& now
+) {
+    now_ = now.elapsed;
+    const std::string executor(executor_id);
+    Session* session = session_of(executor, request);
+    if (session == nullptr) {
+        return fail(
+            ErrorCode::fenced,
+            fmt::format("a newer session of executor '{}' ended this one", executor),
+            "give each executor an id of its own"
+        );
+    }
+    session->last_seen = now.wall;
+    session->silent_since.reset();
+    std::erase_if(session->replies, [&](const auto& entry) { return entry.first <= request.answered; });
+    const auto before = session->replies.find(request.seq);
+    if (before != session->replies.end()) {
+        answers_.push_back({ticket, before->second});
+        return {};
+    }
+    const auto open = session->open.find(request.seq);
+    base::Duration arrived = now.elapsed;
+    if (open != session->open.end()) arrived = open->second.arrived;
+    if (request.introduction) {
+        session->introduction = *request.introduction;
+        session->introduced = true;
+    }
+    const bool first = session->highest_seq == 0;
+    for (auto& done : request.done) take_done(executor, *session, std::move(done));
+    for (const auto& ref : request.lost) take_lost(executor, ref);
+    const bool newest = request.seq >= session->highest_seq;
+    if (newest) {
+        session->highest_seq = request.seq;
+        session->draining = request.draining;
+        take_running(executor, *session, request, arrived);
+        forget_unknown(executor, request, first);
+        came_back(executor);
+    }
+    const auto wait = std::min(request.wait, jobs::sync_wait_max);
+    session->open.insert_or_assign(
+        request.seq,
+        Open{ticket, arrived, newest ? arrived + wait : now.elapsed, newest ? request.capacity : 0, request.draining}
+    );
+    answer_where_possible(now.elapsed);
+    return {};
+}
+
+void JobBoard::take_done(const std::string& executor, Session& session, jobs::Done done) {
+    const base::Digest digest = jobs::digest(done.outcome);
+    const jobs::LeaseId id = done.ref.lease;
+    const auto known = settled_.find(id);
+    if (known != settled_.end()) {
+        session.drops[id] =
+            known->second.second == digest ? jobs::Verdict::duplicate : jobs::Verdict::conflict;
+        return;
+    }
+    auto lease = leases_.find(id);
+    if (lease == leases_.end()) {
+        adopt(executor, done.ref, now_);
+        lease = leases_.find(id);
+    }
+    if (lease == leases_.end() || lease->second.ref != done.ref || lease->second.executor != executor) {
+        // Not in force. It is kept as evidence and changes nothing.
+        if (session.drops.try_emplace(id, jobs::Verdict::fenced).second) {
+            events_.push_back(Reported{done.ref, executor, std::move(done.outcome), {}, true});
+        }
+        session.fenced.erase(id);
+        return;
+    }
+    if (lease->second.reported) {
+        if (lease->second.digest != digest) session.drops[id] = jobs::Verdict::conflict;
+        return;
+    }
+    lease->second.reported = true;
+    lease->second.digest = digest;
+    events_.push_back(Reported{done.ref, executor, std::move(done.outcome), lease->second.task.reply, false});
+}
+
+void JobBoard::take_lost(const std::string& executor, const jobs::LeaseRef& ref) {
+    if (!leases_.contains(ref.lease)) adopt(executor, ref, now_);
+    const auto lease = leases_.find(ref.lease);
+    if (lease == leases_.end() || lease->second.executor != executor || lease->second.reported) return;
+    lose(ref.lease, fmt::format("executor '{}' lost it", executor));
+}
+
+void JobBoard::take_running(
+    const std::string& executor, Session& session, const jobs::SyncRequest& request, base::Duration arrived
+) {
+    std::set<jobs::LeaseId> still;
+    for (const auto& running : request.running) {
+        const auto& id = running.ref.lease;
+        if (!leases_.contains(id)) adopt(executor, running.ref, arrived);
+        const auto lease = leases_.find(id);
+        if (lease != leases_.end() && lease->second.ref == running.ref && lease->second.executor == executor) {
+            lease->second.expires = std::max(lease->second.expires, arrived + options_.lease);
+        } else {
+            still.insert(id);  // it runs what is not in force
+        }
+    }
+    session.fenced = std::move(still);
+}
+
+// Leases that the executor would have named if it knew them were never started.
+void JobBoard::forget_unknown(
+    const std::string& executor, const jobs::SyncRequest& request, bool first
+) {
+    if (!first && request.answered + 1 != request.seq) return;
+    std::set<jobs::LeaseId> named;
+    for (const auto& running : request.running) named.insert(running.ref.lease);
+    for (const auto& done : request.done) named.insert(done.ref.lease);
+    for (const auto& ref : request.lost) named.insert(ref.lease);
+    std::vector<jobs::LeaseId> unknown;
+    for (const auto& [id, lease] : leases_) {
+        if (lease.executor != executor || lease.reported || named.contains(id)) continue;
+        if (first || lease.granted_seq <= request.answered) unknown.push_back(id);
+    }
+    for (const auto& id : unknown) {
+        offer_again(id, fmt::format("executor '{}' never got it", executor));
+    }
+}
+
+// A lease of an earlier life of the master: its attempt is waiting to be claimed.
+void JobBoard::adopt(const std::string& executor, const jobs::LeaseRef& ref, base::Duration now) {
+    const auto found = unsettled_.find(Key{ref.model, ref.attempt});
+    if (found == unsettled_.end()) return;
+    by_attempt_[found->first] = ref.lease;
+    leases_[ref.lease] = LeaseState{
+        .ref = ref,
+        .task = std::move(found->second.task),
+        .executor = executor,
+        .expires = now + options_.lease,
+    };
+    unsettled_.erase(found);
+}
+
+void JobBoard::came_back(const std::string& executor) {
+    expected_.erase(executor);
+    if (!expected_.empty()) return;
+    for (auto& [key, waiting] : std::exchange(unsettled_, {})) queue_.push_back(std::move(waiting.task));
+}
+
+void JobBoard::answer_where_possible(base::Duration now) {
+    // The executor with most room first, so that work spreads.
+    std::vector<std::pair<std::int64_t, std::string>> order;
+    for (const auto& [id, session] : sessions_) {
+        if (!session.open.empty()) order.emplace_back(-session.open.rbegin()->second.capacity, id);
+    }
+    std::ranges::sort(order);
+    for (const auto& [capacity, id] : order) {
+        Session& session = sessions_.at(id);
+        // A newer sync makes every older one answerable at once.
+        while (session.open.size() > 1) {
+            reply_to(session, session.open.begin()->first, {}, now);
+        }
+        if (!session.open.empty()) answer(id, session, now, false);
+    }
+}
+
+bool JobBoard::answer(const std::string& executor, Session& session, base::Duration now, bool must) {
+    const auto open = session.open.begin();
+    jobs::SyncReply reply;
+    reply.introduce = !session.introduced;
+    if (session.introduced && !open->second.draining) grant(executor, session, open->first, reply, now);
+    for (const auto& id : session.fenced) {
+        reply.cancel.push_back({id, jobs::CancelReason::fenced});
+    }
+    for (const auto& [id, verdict] : session.drops) reply.drop.push_back({id, verdict});
+    const bool something =
+        reply.introduce || !reply.leases.empty() || session.fenced != session.told || !reply.drop.empty();
+    if (!something && !must && open->second.deadline > now) return false;
+    session.drops.clear();
+    session.told = session.fenced;
+    reply_to(session, open->first, std::move(reply), now);
+    return true;
+}
+
+void JobBoard::grant(
+    const std::string& executor, Session& session, std::uint64_t seq, jobs::SyncReply& reply, base::Duration now
+) {
+    std::int64_t capacity = session.open.at(seq).capacity;
+    constexpr std::size_t looked_at_max = 1000;
+    std::size_t looked_at = 0;
+    for (auto task = queue_.begin(); task != queue_.end() && capacity > 0 && looked_at < looked_at_max;) {
+        ++looked_at;
+        if (jobs::why_unfit(session.introduction.capabilities, task->job)) {
+            ++task;
+            continue;
+        }
+        const jobs::Fencing fencing = (static_cast<std::uint64_t>(task->epoch) << 32U) | ++counter_;
+        jobs::Lease lease{
+            .id = {fmt::format("{}-{}-{}", options_.master, task->job.model, fencing)},
+            .fencing = fencing,
+            .ttl = options_.lease,
+            .job = task->job,
+        };
+        LeaseState state{
+            .ref = lease.ref(),
+            .task = std::move(*task),
+            .executor = executor,
+            .granted_seq = seq,
+            .expires = now + options_.lease,
+        };
+        by_attempt_[state.task.key()] = lease.id;
+        events_.push_back(Granted{state.ref, executor});
+        leases_.emplace(lease.id, std::move(state));
+        reply.leases.push_back(std::move(lease));
+        task = queue_.erase(task);
+        --capacity;
+    }
+}
+
+void JobBoard::reply_to(Session& session, std::uint64_t seq, jobs::SyncReply reply, base::Duration now) {
+    const auto open = session.open.find(seq);
+    reply.master = options_.master;
+    reply.seq = seq;
+    reply.held = base::Duration{now.us - open->second.arrived.us};
+    reply.introduce = !session.introduced;
+    session.replies.insert_or_assign(seq, reply);
+    answers_.push_back({open->second.ticket, std::move(reply)});
+    session.open.erase(open);
+}
+
+void JobBoard::answer_all() {
+    for (auto& [id, session] : sessions_) {
+        while (!session.open.empty()) answer(id, session, now_, true);
+    }
+}
+
+}  // namespace transitions
