@@ -1,9 +1,9 @@
 #include "catalog/catalog.hpp"
 
-#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 #include <utility>
 
 namespace catalog {
@@ -119,8 +119,8 @@ Page Catalog::search(const Query& query) const {
             for (const auto& [id, item] : local->second.items) {
                 const int rank = words.empty() ? 1 : score(*item, words);
                 if (rank == 0 || !wanted(*item, query)) continue;
-                const bool shadowed = global && !global_only && own != models.end() &&
-                                      own->second.items.contains(id);
+                const bool shadowed =
+                    global && !global_only && own != models.end() && own->second.items.contains(id);
                 hits.emplace_back(rank, Found{item, std::string(holder), global, shadowed});
             }
         };
@@ -129,14 +129,16 @@ Page Catalog::search(const Query& query) const {
     });
     const auto before = [](const auto& left, const auto& right) {
         if (left.first != right.first) return left.first > right.first;
-        if (left.second.item->id != right.second.item->id) return left.second.item->id < right.second.item->id;
+        if (left.second.item->id != right.second.item->id)
+            return left.second.item->id < right.second.item->id;
         return left.second.global < right.second.global;
     };
     Page page;
     const std::size_t end = std::min(hits.size(), query.offset + query.limit);
     if (query.offset >= hits.size()) return page;
     std::ranges::partial_sort(hits, hits.begin() + static_cast<std::ptrdiff_t>(end), before);
-    for (std::size_t i = query.offset; i < end; ++i) page.items.push_back(std::move(hits[i].second));
+    for (std::size_t i = query.offset; i < end; ++i)
+        page.items.push_back(std::move(hits[i].second));
     page.more = end < hits.size();
     return page;
 }
@@ -168,8 +170,11 @@ std::optional<Item> Catalog::version(
 }
 
 Result<ItemPtr> Catalog::record(
-    engine::Model& model, Json entry, std::optional<std::string> label,
-    std::optional<std::string> expected_version, const engine::Asker& asker
+    engine::Model& model,
+    Json entry,
+    std::optional<std::string> label,
+    std::optional<std::string> expected_version,
+    const engine::Asker& asker
 ) {
     const std::string id = entry.at("id");
     const std::string& name = model.state().model;
@@ -184,15 +189,20 @@ Result<ItemPtr> Catalog::record(
         return fail(
             ErrorCode::conflict,
             fmt::format(
-                "tool '{}' is at version {}, not {}", id, current ? current->version_hash : "(none)", *expected_version
+                "tool '{}' is at version {}, not {}",
+                id,
+                current ? current->version_hash : "(none)",
+                *expected_version
             ),
             "read it again, and register against the version that you saw"
         );
     }
-    if (current && current->version_hash == hash && (!label || *label == current->version)) return current;
+    if (current && current->version_hash == hash && (!label || *label == current->version))
+        return current;
     const bool label_used = label && version(name, id, *label).has_value();
     if (!label) label = current ? next_version(current->version) : "1.0.0";
-    while (label_used && version(name, id, *label)) label = next_version(*label);
+    while (label_used && version(name, id, *label))
+        label = next_version(*label);
     entry["version"] = *label;
     const std::string text = base::canonical(entry);
     engine::Change change;

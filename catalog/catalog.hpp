@@ -7,6 +7,7 @@
 #include "engine/engine.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
+
 #include <functional>
 #include <map>
 #include <string>
@@ -18,15 +19,15 @@ namespace catalog {
 /// Where an item was found, seen from a model.
 struct Found {
     ItemPtr item;
-    std::string model;      ///< that holds it
+    std::string model;  ///< that holds it
     bool global = false;
     bool shadowed = false;  ///< a local one of the same id hides it
 };
 
 struct Query {
     std::string model = std::string(global_model);
-    std::string text;         ///< ranked over id, name, description, capabilities, examples
-    std::string type;         ///< of the binding; empty = all
+    std::string text;  ///< ranked over id, name, description, capabilities, examples
+    std::string type;  ///< of the binding; empty = all
     std::string status;
     std::string lifecycle;
     std::string capability;
@@ -51,17 +52,22 @@ public:
     /// A local entry and the global one of the same id both, the shadowed one marked.
     [[nodiscard]] Page search(const Query& query) const;
     /// Versions of one tool in one model's own catalog, the oldest first, with their entries.
-    [[nodiscard]] static std::vector<Item> versions(const engine::Model& model, std::string_view id);
+    [[nodiscard]] static std::vector<Item> versions(
+        const engine::Model& model, std::string_view id
+    );
     [[nodiscard]] std::optional<Item> version(
         std::string_view model, std::string_view id, std::string_view version_hash
     ) const;
 
-    /// Registers (upsert by id) on the model's strand: a no-op on identical content, `conflict` when
-    /// `expected_version` is not the current hash. The blob must be pinned by the caller until the
-    /// record is durable.
+    /// Registers (upsert by id) on the model's strand: a no-op on identical content, `conflict`
+    /// when `expected_version` is not the current hash. The blob must be pinned by the caller until
+    /// the record is durable.
     base::Result<ItemPtr> record(
-        engine::Model& model, base::Json entry, std::optional<std::string> label,
-        std::optional<std::string> expected_version, const engine::Asker& asker
+        engine::Model& model,
+        base::Json entry,
+        std::optional<std::string> label,
+        std::optional<std::string> expected_version,
+        const engine::Asker& asker
     );
 
 private:

@@ -1,11 +1,11 @@
 #include "catalog/item.hpp"
 
-#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 namespace catalog {
 
@@ -47,7 +47,8 @@ bool valid_tool_id(std::string_view id) {
 
 std::string version_hash(const Json& entry) {
     Json hashed = entry;
-    for (const char* key : {"version", "status", "lifecycle", "signals"}) hashed.erase(key);
+    for (const char* key : {"version", "status", "lifecycle", "signals"})
+        hashed.erase(key);
     return base::sha256(base::canonical(hashed)).hex();
 }
 
@@ -80,8 +81,10 @@ std::optional<Item> read_item(std::string_view text, base::TokenId token) {
     }
     item.name_text = lower(item.id + " " + text_of(*entry, "name"));
     item.text = lower(text_of(*entry, "description"));
-    for (const auto& capability : item.capabilities) item.text += " " + lower(capability);
-    if (const auto contract = entry->find("contract"); contract != entry->end() && contract->is_object()) {
+    for (const auto& capability : item.capabilities)
+        item.text += " " + lower(capability);
+    if (const auto contract = entry->find("contract");
+        contract != entry->end() && contract->is_object()) {
         if (const auto examples = contract->find("examples"); examples != contract->end()) {
             item.text += " " + lower(examples->dump());
         }

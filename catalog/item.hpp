@@ -35,10 +35,10 @@ struct Item {
     std::string status;
     std::string lifecycle;
     std::vector<std::string> capabilities;
-    std::string text;          ///< lower-case: what search looks into
-    std::string name_text;     ///< lower-case id and name
+    std::string text;       ///< lower-case: what search looks into
+    std::string name_text;  ///< lower-case id and name
     base::TokenId token;
-    base::Seq seq = 0;         ///< of the record that registered it
+    base::Seq seq = 0;  ///< of the record that registered it
 };
 using ItemPtr = std::shared_ptr<const Item>;  // shared: readers keep what they found
 
@@ -48,12 +48,12 @@ std::optional<Item> read_item(std::string_view entry, base::TokenId token);
 /// A request to register a script, checked: `{id, name, runtime, content | contentBase64, version?,
 /// description?, model?, effect?, capabilities?, contract?, caps?, network?}`.
 struct ScriptRegistration {
-    std::string model;                    ///< "" = not said
+    std::string model;  ///< "" = not said
     std::string content;
     base::Digest sha256;
-    std::optional<std::string> version;   ///< label asked for
+    std::optional<std::string> version;  ///< label asked for
     std::optional<std::string> expected_version;
-    base::Json entry() const;             ///< without `version`
+    base::Json entry() const;                  ///< without `version`
     std::shared_ptr<const base::Json> fields;  // shared: Json is incomplete here
 };
 /// Every fault at once, each with its pointer.

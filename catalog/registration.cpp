@@ -1,10 +1,10 @@
 #include "catalog/item.hpp"
 
-#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 namespace catalog {
 
@@ -33,8 +33,21 @@ constexpr std::array caps = {
 constexpr std::array<std::string_view, 4> runtimes = {"node", "sh", "bash", "python3"};
 constexpr std::array<std::string_view, 3> effects = {"pure", "idempotent", "once"};
 constexpr std::array<std::string_view, 15> known = {
-    "id", "name", "runtime", "content", "contentBase64", "version", "description", "model",
-    "effect", "capabilities", "contract", "caps", "network", "filename", "expectedVersion"
+    "id",
+    "name",
+    "runtime",
+    "content",
+    "contentBase64",
+    "version",
+    "description",
+    "model",
+    "effect",
+    "capabilities",
+    "contract",
+    "caps",
+    "network",
+    "filename",
+    "expectedVersion"
 };
 
 std::optional<std::string> from_base64(std::string_view text) {
@@ -45,7 +58,8 @@ std::optional<std::string> from_base64(std::string_view text) {
     std::uint32_t bits = 0;
     int held = 0;
     std::size_t end = text.size();
-    while (end > 0 && text.size() - end < 2 && text[end - 1] == '=') --end;
+    while (end > 0 && text.size() - end < 2 && text[end - 1] == '=')
+        --end;
     for (const char c : text.substr(0, end)) {
         const auto value = alphabet.find(c);
         if (value == std::string_view::npos) return std::nullopt;
@@ -79,7 +93,9 @@ public:
     }
 
     template <std::size_t N>
-    std::string one_of(const char* key, const std::array<std::string_view, N>& values, std::string_view standard) {
+    std::string one_of(
+        const char* key, const std::array<std::string_view, N>& values, std::string_view standard
+    ) {
         if (!body_.contains(key) && !standard.empty()) return std::string(standard);
         const std::string value = text(key, true, 64);
         if (!value.empty() && std::ranges::find(values, value) == values.end()) {
@@ -95,7 +111,8 @@ public:
 
     Json read_caps() {
         Json made = Json::object();
-        for (const auto& cap : caps) made[std::string(cap.name)] = cap.standard;
+        for (const auto& cap : caps)
+            made[std::string(cap.name)] = cap.standard;
         const auto found = body_.find("caps");
         if (found == body_.end()) return made;
         if (!found->is_object()) {
@@ -107,12 +124,14 @@ public:
             const std::string pointer = "caps/" + key;
             if (cap == caps.end()) {
                 faults_.push_back({"/" + pointer, ErrorCode::validation, "is no cap"});
-            } else if (!value.is_number_integer() || value.get<std::int64_t>() < (cap->max == 0 ? 0 : 1) ||
+            } else if (!value.is_number_integer() ||
+                       value.get<std::int64_t>() < (cap->max == 0 ? 0 : 1) ||
                        value.get<std::int64_t>() > cap->max) {
-                faults_.push_back({
-                    "/" + pointer, ErrorCode::validation,
-                    fmt::format("must be a whole number from 1 to {}", cap->max)
-                });
+                faults_.push_back(
+                    {"/" + pointer,
+                     ErrorCode::validation,
+                     fmt::format("must be a whole number from 1 to {}", cap->max)}
+                );
             } else {
                 made[key] = value;
             }
@@ -130,15 +149,18 @@ public:
         for (const auto& [key, value] : found->items()) {
             const std::string pointer = "/contract/" + key;
             if (key == "type") {
-                if (value != "script-io") faults_.push_back({pointer, ErrorCode::validation, "must be 'script-io'"});
+                if (value != "script-io")
+                    faults_.push_back({pointer, ErrorCode::validation, "must be 'script-io'"});
             } else if (key == "input" || key == "output") {
                 if (value.is_string()) continue;
-                faults_.push_back({
-                    pointer, ErrorCode::unsupported,
-                    "a schema is not supported yet; describe it in prose (a string)"
-                });
+                faults_.push_back(
+                    {pointer,
+                     ErrorCode::unsupported,
+                     "a schema is not supported yet; describe it in prose (a string)"}
+                );
             } else if (key == "examples") {
-                if (!value.is_array()) faults_.push_back({pointer, ErrorCode::validation, "must be a list"});
+                if (!value.is_array())
+                    faults_.push_back({pointer, ErrorCode::validation, "must be a list"});
             } else {
                 faults_.push_back({pointer, ErrorCode::validation, "is unknown"});
             }
@@ -151,9 +173,12 @@ public:
     Json read_capabilities() {
         const auto found = body_.find("capabilities");
         if (found == body_.end()) return Json::array();
-        const bool good = found->is_array() && found->size() <= 64 && std::ranges::all_of(*found, [](const Json& one) {
-            return one.is_string() && !one.get_ref<const std::string&>().empty() && one.get_ref<const std::string&>().size() <= 128;
-        });
+        const bool good = found->is_array() && found->size() <= 64 &&
+                          std::ranges::all_of(*found, [](const Json& one) {
+                              return one.is_string() &&
+                                     !one.get_ref<const std::string&>().empty() &&
+                                     one.get_ref<const std::string&>().size() <= 128;
+                          });
         if (!good) fault("capabilities", "must be a list of at most 64 strings");
         return *found;
     }
@@ -171,8 +196,8 @@ std::string extension(std::string_view runtime) {
 bool good_filename(std::string_view name) {
     if (name.empty() || name.size() > 128 || name[0] == '.' || name[0] == '-') return false;
     return std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-               c == '_' || c == '-';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '.' || c == '_' || c == '-';
     });
 }
 
@@ -195,7 +220,11 @@ std::string read_content(const Json& body, Checker& checker) {
         content = decoded.value_or("");
     }
     if (content.size() > script_bytes_max) {
-        checker.fault(key, fmt::format("a script has at most {} bytes", script_bytes_max), ErrorCode::too_large);
+        checker.fault(
+            key,
+            fmt::format("a script has at most {} bytes", script_bytes_max),
+            ErrorCode::too_large
+        );
     }
     if (content.empty()) checker.fault(key, "is empty");
     return content;
@@ -203,7 +232,9 @@ std::string read_content(const Json& body, Checker& checker) {
 
 }  // namespace
 
-Json ScriptRegistration::entry() const { return *fields; }
+Json ScriptRegistration::entry() const {
+    return *fields;
+}
 
 base::Result<ScriptRegistration> read_script_registration(const Json& body) {
     if (!body.is_object()) {
@@ -216,21 +247,31 @@ base::Result<ScriptRegistration> read_script_registration(const Json& body) {
     ScriptRegistration made;
     const std::string id = checker.text("id", true, 128);
     if (!id.empty() && !valid_tool_id(id)) {
-        checker.fault("id", "must be segments of a-z, 0-9, '_' and '-' joined by dots, each beginning with a letter, without '__'");
+        checker.fault(
+            "id",
+            "must be segments of a-z, 0-9, '_' and '-' joined by dots, each beginning with a "
+            "letter, without '__'"
+        );
     }
     const std::string runtime = checker.one_of("runtime", runtimes, "");
     std::string name = checker.text("name", true, 256);
     made.model = checker.text("model", false, 128);
-    if (!made.model.empty() && !base::valid_name(made.model)) checker.fault("model", "is no name for a model");
+    if (!made.model.empty() && !base::valid_name(made.model))
+        checker.fault("model", "is no name for a model");
     std::string filename = checker.text("filename", false, 128);
     if (filename.empty()) filename = id + extension(runtime);
-    if (!good_filename(filename) && !id.empty()) checker.fault("filename", "must be one path component of letters, digits, '.', '_' and '-'");
+    if (!good_filename(filename) && !id.empty())
+        checker.fault(
+            "filename", "must be one path component of letters, digits, '.', '_' and '-'"
+        );
     if (body.contains("version")) made.version = checker.text("version", true, 64);
     if (made.version && made.version->empty()) checker.fault("version", "is empty");
-    if (body.contains("expectedVersion")) made.expected_version = checker.text("expectedVersion", true, 64);
+    if (body.contains("expectedVersion"))
+        made.expected_version = checker.text("expectedVersion", true, 64);
     made.content = read_content(body, checker);
     made.sha256 = base::sha256(made.content);
-    const std::string network = checker.one_of("network", std::array<std::string_view, 2>{"deny", "allow"}, "deny");
+    const std::string network =
+        checker.one_of("network", std::array<std::string_view, 2>{"deny", "allow"}, "deny");
     if (network == "allow") {
         checker.fault("network", "'allow' is not supported yet", ErrorCode::unsupported);
     }
@@ -263,8 +304,10 @@ base::Result<ScriptRegistration> read_script_registration(const Json& body) {
     if (!checker.faults().empty()) {
         auto& faults = checker.faults();
         return base::fail(base::Error{
-            faults.front().code, fmt::format("the registration has {} faults", faults.size()),
-            "mend these and send it again", std::move(faults)
+            faults.front().code,
+            fmt::format("the registration has {} faults", faults.size()),
+            "mend these and send it again",
+            std::move(faults)
         });
     }
     made.fields = std::make_shared<const Json>(std::move(entry));

@@ -9,7 +9,6 @@
 #include "engine/handler.hpp"
 #include "jobs/routes.hpp"
 #include "transitions/job_board.hpp"
-#include "transitions/script_cache.hpp"
 #include "transitions/uploads.hpp"
 
 #include <atomic>
@@ -51,7 +50,8 @@ public:
     // engine::TransitionHandler
     void opened(const engine::Model& model) override;
     void prepare(
-        std::string_view model, const engine::Prepare& request,
+        std::string_view model,
+        const engine::Prepare& request,
         std::move_only_function<void(base::Result<engine::Prepared>)> done
     ) override;
     void perform(const engine::Performance& performance) override;
@@ -77,7 +77,9 @@ public:
     base::Result<std::string> output(OutputChunk chunk);
     /// Content that the job of a lease in force names. Blocks on the disk.
     base::Result<std::string> content(
-        std::string_view executor, const jobs::LeaseId& lease, jobs::Fencing fencing,
+        std::string_view executor,
+        const jobs::LeaseId& lease,
+        jobs::Fencing fencing,
         const base::Digest& sha256
     );
 
@@ -99,6 +101,10 @@ private:
     void with_board(Action&& action);
     void handle(BoardEvent& event);
     void report(Reported& reported);
+    [[nodiscard]] bool uploaded(const Reported& reported) const;
+    void tampered(
+        const std::string& model, const engine::Prepared& prepared, const base::Digest& digest
+    );
     void ship(Ticket ticket, jobs::SyncReply reply);
     void save_executors();
     void run_timer();
@@ -109,7 +115,6 @@ private:
     base::Guarded<JobBoard> board_;
     base::Guarded<std::unordered_map<Ticket, SyncDone>> open_;
     std::atomic<Ticket> last_ticket_{0};
-    ScriptCache scripts_;
     Uploads uploads_;
     std::mutex timer_mutex_;
     std::condition_variable timer_changed_;

@@ -1,9 +1,8 @@
 #include "transitions/job_board.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
 
 namespace transitions {
 
@@ -13,7 +12,8 @@ using base::Result;
 
 std::set<std::string> JobBoard::executors() const {
     std::set<std::string> names = expected_;
-    for (const auto& [id, session] : sessions_) names.insert(id);
+    for (const auto& [id, session] : sessions_)
+        names.insert(id);
     return names;
 }
 
@@ -90,6 +90,11 @@ void JobBoard::settled(const jobs::LeaseId& id, jobs::Verdict verdict) {
     answer_where_possible(now_);
 }
 
+void JobBoard::unreported(const jobs::LeaseId& id) {
+    const auto found = leases_.find(id);
+    if (found != leases_.end()) found->second.reported = false;
+}
+
 void JobBoard::unshippable(const jobs::LeaseId& id, const base::Error& error) {
     const auto found = leases_.find(id);
     if (found == leases_.end()) return;
@@ -97,7 +102,9 @@ void JobBoard::unshippable(const jobs::LeaseId& id, const base::Error& error) {
     outcome.outcome_class = jobs::OutcomeClass::rejected;
     outcome.error = jobs::OutcomeError{error.code, error.message};
     found->second.reported = true;
-    events_.push_back(Reported{found->second.ref, "master", std::move(outcome), found->second.task.reply, false});
+    events_.push_back(
+        Reported{found->second.ref, "master", std::move(outcome), found->second.task.reply, false}
+    );
 }
 
 void JobBoard::closed(Ticket ticket, const Now& now) {
@@ -118,18 +125,23 @@ void JobBoard::tick(const Now& now) {
         const auto& silent = sessions_[lease.executor].silent_since;
         const bool repeatable = lease.task.job.effect != jobs::Effect::once;
         if (lease.expires <= now.elapsed) {
-            lost.emplace_back(id, fmt::format("the lease of executor '{}' ran out", lease.executor));
+            lost.emplace_back(
+                id, fmt::format("the lease of executor '{}' ran out", lease.executor)
+            );
         } else if (repeatable && silent && *silent + options_.silence_max <= now.elapsed) {
             lost.emplace_back(id, fmt::format("executor '{}' is silent", lease.executor));
         }
     }
-    for (const auto& [id, reason] : lost) lose(id, reason);
+    for (const auto& [id, reason] : lost)
+        lose(id, reason);
     std::vector<Key> unsettled;
     for (const auto& [key, waiting] : unsettled_) {
         if (waiting.until <= now.elapsed) unsettled.push_back(key);
     }
     for (const auto& key : unsettled) {
-        events_.push_back(Lost{key.first, key.second, "no executor knows of it after a restart of the master"});
+        events_.push_back(
+            Lost{key.first, key.second, "no executor knows of it after a restart of the master"}
+        );
         unsettled_.erase(key);
     }
     answer_where_possible(now.elapsed);
@@ -141,10 +153,14 @@ std::optional<base::Duration> JobBoard::next_due() const {
     for (const auto& [id, lease] : leases_) {
         if (!lease.reported) sooner(lease.expires);
     }
-    for (const auto& [key, waiting] : unsettled_) sooner(waiting.until);
+    for (const auto& [key, waiting] : unsettled_)
+        sooner(waiting.until);
     for (const auto& [id, session] : sessions_) {
-        if (session.silent_since) sooner(*session.silent_since + options_.silence_max);
-        for (const auto& [seq, open] : session.open) sooner(open.deadline);
+        if (session.silent_since && *session.silent_since + options_.silence_max > now_) {
+            sooner(*session.silent_since + options_.silence_max);
+        }
+        for (const auto& [seq, open] : session.open)
+            sooner(open.deadline);
     }
     return due;
 }
@@ -172,8 +188,11 @@ const jobs::Job* JobBoard::job_of(const jobs::LeaseId& id) const {
 std::vector<ExecutorView> JobBoard::view() const {
     std::vector<ExecutorView> views;
     for (const auto& [id, session] : sessions_) {
-        ExecutorView view{.id = id, .introduction = session.introduction, .last_seen = session.last_seen};
-        const bool silent = session.silent_since && *session.silent_since + options_.silence_max <= now_;
+        ExecutorView view{
+            .id = id, .introduction = session.introduction, .last_seen = session.last_seen
+        };
+        const bool silent =
+            session.silent_since && *session.silent_since + options_.silence_max <= now_;
         view.state = silent ? "silent" : session.draining ? "draining" : "connected";
         for (const auto& [lease_id, lease] : leases_) {
             if (lease.executor == id) view.leases.push_back(lease.ref);
@@ -200,7 +219,8 @@ std::string JobBoard::why_waiting(const std::string& model, base::AttemptId atte
     for (const auto& [id, session] : sessions_) {
         if (session.silent_since) {
             reasons.push_back(fmt::format("executor '{}' is silent", id));
-        } else if (const auto unfit = jobs::why_unfit(session.introduction.capabilities, task->job)) {
+        } else if (const auto unfit =
+                       jobs::why_unfit(session.introduction.capabilities, task->job)) {
             reasons.push_back(fmt::format("executor '{}': {}", id, *unfit));
         } else {
             reasons.push_back(fmt::format("executor '{}' has no free slot", id));

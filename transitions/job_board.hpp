@@ -38,8 +38,8 @@ struct Ended {
     std::string executor;
     std::string reason;
 };
-/// A result came. Once it is settled, say so with `JobBoard::settled`. `stale`: the lease was not in
-/// force any more, so it may only be kept as evidence.
+/// A result came. Once it is settled, say so with `JobBoard::settled`. `stale`: the lease was not
+/// in force any more, so it may only be kept as evidence.
 struct Reported {
     jobs::LeaseRef ref;
     std::string executor;
@@ -109,6 +109,8 @@ public:
     /// The connection of an open sync closed before its answer.
     void closed(Ticket ticket, const Now& now);
     void settled(const jobs::LeaseId& lease, jobs::Verdict verdict);
+    /// The result could not be taken now: it is as if it had not been sent.
+    void unreported(const jobs::LeaseId& lease);
     /// Content that a grant needs could not be read: the lease ends before it ships.
     void unshippable(const jobs::LeaseId& lease, const base::Error& error);
 
@@ -127,7 +129,8 @@ public:
     ) const;
     [[nodiscard]] const jobs::Job* job_of(const jobs::LeaseId& lease) const;
     [[nodiscard]] std::vector<ExecutorView> view() const;
-    /// Why the attempt waits; empty when it is leased (then `holder` names the executor) or unknown.
+    /// Why the attempt waits; empty when it is leased (then `holder` names the executor) or
+    /// unknown.
     [[nodiscard]] std::string why_waiting(const std::string& model, base::AttemptId attempt) const;
     [[nodiscard]] std::string holder(const std::string& model, base::AttemptId attempt) const;
     [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
@@ -172,13 +175,24 @@ private:
     Session* session_of(std::string_view executor, const jobs::SyncRequest& request);
     void take_done(const std::string& executor, Session& session, jobs::Done done);
     void take_lost(const std::string& executor, const jobs::LeaseRef& ref);
-    void take_running(const std::string& executor, Session& session, const jobs::SyncRequest& request, base::Duration arrived);
+    void take_running(
+        const std::string& executor,
+        Session& session,
+        const jobs::SyncRequest& request,
+        base::Duration arrived
+    );
     void forget_unknown(const std::string& executor, const jobs::SyncRequest& request, bool first);
     void adopt(const std::string& executor, const jobs::LeaseRef& ref, base::Duration now);
     void came_back(const std::string& executor);
     void answer_where_possible(base::Duration now);
     bool answer(const std::string& executor, Session& session, base::Duration now, bool must);
-    void grant(const std::string& executor, Session& session, std::uint64_t seq, jobs::SyncReply& reply, base::Duration now);
+    void grant(
+        const std::string& executor,
+        Session& session,
+        std::uint64_t seq,
+        jobs::SyncReply& reply,
+        base::Duration now
+    );
     void reply_to(Session& session, std::uint64_t seq, jobs::SyncReply reply, base::Duration now);
 
     void end_lease(const jobs::LeaseId& lease, const std::string& reason);

@@ -1,8 +1,7 @@
 #include "transitions/job_board.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace transitions {
 
@@ -46,7 +45,9 @@ Result<void> JobBoard::sync(
     }
     session->last_seen = now.wall;
     session->silent_since.reset();
-    std::erase_if(session->replies, [&](const auto& entry) { return entry.first <= request.answered; });
+    std::erase_if(session->replies, [&](const auto& entry) {
+        return entry.first <= request.answered;
+    });
     const auto before = session->replies.find(request.seq);
     if (before != session->replies.end()) {
         answers_.push_back({ticket, before->second});
@@ -60,8 +61,10 @@ Result<void> JobBoard::sync(
         session->introduced = true;
     }
     const bool first = session->highest_seq == 0;
-    for (auto& done : request.done) take_done(executor, *session, std::move(done));
-    for (const auto& ref : request.lost) take_lost(executor, ref);
+    for (auto& done : request.done)
+        take_done(executor, *session, std::move(done));
+    for (const auto& ref : request.lost)
+        take_lost(executor, ref);
     const bool newest = request.seq >= session->highest_seq;
     if (newest) {
         session->highest_seq = request.seq;
@@ -73,7 +76,13 @@ Result<void> JobBoard::sync(
     const auto wait = std::min(request.wait, jobs::sync_wait_max);
     session->open.insert_or_assign(
         request.seq,
-        Open{ticket, arrived, newest ? arrived + wait : now.elapsed, newest ? request.capacity : 0, request.draining}
+        Open{
+            ticket,
+            arrived,
+            newest ? arrived + wait : now.elapsed,
+            newest ? request.capacity : 0,
+            request.draining
+        }
     );
     answer_where_possible(now.elapsed);
     return {};
@@ -93,7 +102,8 @@ void JobBoard::take_done(const std::string& executor, Session& session, jobs::Do
         adopt(executor, done.ref, now_);
         lease = leases_.find(id);
     }
-    if (lease == leases_.end() || lease->second.ref != done.ref || lease->second.executor != executor) {
+    if (lease == leases_.end() || lease->second.ref != done.ref ||
+        lease->second.executor != executor) {
         // Not in force. It is kept as evidence and changes nothing.
         if (session.drops.try_emplace(id, jobs::Verdict::fenced).second) {
             events_.push_back(Reported{done.ref, executor, std::move(done.outcome), {}, true});
@@ -107,25 +117,32 @@ void JobBoard::take_done(const std::string& executor, Session& session, jobs::Do
     }
     lease->second.reported = true;
     lease->second.digest = digest;
-    events_.push_back(Reported{done.ref, executor, std::move(done.outcome), lease->second.task.reply, false});
+    events_.push_back(
+        Reported{done.ref, executor, std::move(done.outcome), lease->second.task.reply, false}
+    );
 }
 
 void JobBoard::take_lost(const std::string& executor, const jobs::LeaseRef& ref) {
     if (!leases_.contains(ref.lease)) adopt(executor, ref, now_);
     const auto lease = leases_.find(ref.lease);
-    if (lease == leases_.end() || lease->second.executor != executor || lease->second.reported) return;
+    if (lease == leases_.end() || lease->second.executor != executor || lease->second.reported)
+        return;
     lose(ref.lease, fmt::format("executor '{}' lost it", executor));
 }
 
 void JobBoard::take_running(
-    const std::string& executor, Session& session, const jobs::SyncRequest& request, base::Duration arrived
+    const std::string& executor,
+    Session& session,
+    const jobs::SyncRequest& request,
+    base::Duration arrived
 ) {
     std::set<jobs::LeaseId> still;
     for (const auto& running : request.running) {
         const auto& id = running.ref.lease;
         if (!leases_.contains(id)) adopt(executor, running.ref, arrived);
         const auto lease = leases_.find(id);
-        if (lease != leases_.end() && lease->second.ref == running.ref && lease->second.executor == executor) {
+        if (lease != leases_.end() && lease->second.ref == running.ref &&
+            lease->second.executor == executor) {
             lease->second.expires = std::max(lease->second.expires, arrived + options_.lease);
         } else {
             still.insert(id);  // it runs what is not in force
@@ -140,9 +157,12 @@ void JobBoard::forget_unknown(
 ) {
     if (!first && request.answered + 1 != request.seq) return;
     std::set<jobs::LeaseId> named;
-    for (const auto& running : request.running) named.insert(running.ref.lease);
-    for (const auto& done : request.done) named.insert(done.ref.lease);
-    for (const auto& ref : request.lost) named.insert(ref.lease);
+    for (const auto& running : request.running)
+        named.insert(running.ref.lease);
+    for (const auto& done : request.done)
+        named.insert(done.ref.lease);
+    for (const auto& ref : request.lost)
+        named.insert(ref.lease);
     std::vector<jobs::LeaseId> unknown;
     for (const auto& [id, lease] : leases_) {
         if (lease.executor != executor || lease.reported || named.contains(id)) continue;
@@ -170,7 +190,8 @@ void JobBoard::adopt(const std::string& executor, const jobs::LeaseRef& ref, bas
 void JobBoard::came_back(const std::string& executor) {
     expected_.erase(executor);
     if (!expected_.empty()) return;
-    for (auto& [key, waiting] : std::exchange(unsettled_, {})) queue_.push_back(std::move(waiting.task));
+    for (auto& [key, waiting] : std::exchange(unsettled_, {}))
+        queue_.push_back(std::move(waiting.task));
 }
 
 void JobBoard::answer_where_possible(base::Duration now) {
@@ -190,17 +211,21 @@ void JobBoard::answer_where_possible(base::Duration now) {
     }
 }
 
-bool JobBoard::answer(const std::string& executor, Session& session, base::Duration now, bool must) {
+bool JobBoard::answer(
+    const std::string& executor, Session& session, base::Duration now, bool must
+) {
     const auto open = session.open.begin();
     jobs::SyncReply reply;
     reply.introduce = !session.introduced;
-    if (session.introduced && !open->second.draining) grant(executor, session, open->first, reply, now);
+    if (session.introduced && !open->second.draining)
+        grant(executor, session, open->first, reply, now);
     for (const auto& id : session.fenced) {
         reply.cancel.push_back({id, jobs::CancelReason::fenced});
     }
-    for (const auto& [id, verdict] : session.drops) reply.drop.push_back({id, verdict});
-    const bool something =
-        reply.introduce || !reply.leases.empty() || session.fenced != session.told || !reply.drop.empty();
+    for (const auto& [id, verdict] : session.drops)
+        reply.drop.push_back({id, verdict});
+    const bool something = reply.introduce || !reply.leases.empty() ||
+                           session.fenced != session.told || !reply.drop.empty();
     if (!something && !must && open->second.deadline > now) return false;
     session.drops.clear();
     session.told = session.fenced;
@@ -209,12 +234,17 @@ bool JobBoard::answer(const std::string& executor, Session& session, base::Durat
 }
 
 void JobBoard::grant(
-    const std::string& executor, Session& session, std::uint64_t seq, jobs::SyncReply& reply, base::Duration now
+    const std::string& executor,
+    Session& session,
+    std::uint64_t seq,
+    jobs::SyncReply& reply,
+    base::Duration now
 ) {
     std::int64_t capacity = session.open.at(seq).capacity;
     constexpr std::size_t looked_at_max = 1000;
     std::size_t looked_at = 0;
-    for (auto task = queue_.begin(); task != queue_.end() && capacity > 0 && looked_at < looked_at_max;) {
+    for (auto task = queue_.begin();
+         task != queue_.end() && capacity > 0 && looked_at < looked_at_max;) {
         ++looked_at;
         if (jobs::why_unfit(session.introduction.capabilities, task->job)) {
             ++task;
@@ -243,7 +273,9 @@ void JobBoard::grant(
     }
 }
 
-void JobBoard::reply_to(Session& session, std::uint64_t seq, jobs::SyncReply reply, base::Duration now) {
+void JobBoard::reply_to(
+    Session& session, std::uint64_t seq, jobs::SyncReply reply, base::Duration now
+) {
     const auto open = session.open.find(seq);
     reply.master = options_.master;
     reply.seq = seq;
@@ -256,7 +288,8 @@ void JobBoard::reply_to(Session& session, std::uint64_t seq, jobs::SyncReply rep
 
 void JobBoard::answer_all() {
     for (auto& [id, session] : sessions_) {
-        while (!session.open.empty()) answer(id, session, now_, true);
+        while (!session.open.empty())
+            answer(id, session, now_, true);
     }
 }
 
