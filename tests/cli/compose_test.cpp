@@ -1,58 +1,20 @@
-#include "base/files.hpp"
+#include "tests/cli/binary.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <filesystem>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 #include <yaml-cpp/yaml.h>
 
+using tests::cli::binary_exists;
+using tests::cli::project_file;
+using tests::cli::run;
+using tests::cli::words;
+
 namespace {
-
-const std::string netwright = NETWRIGHT_BINARY_DIR "/netwright";
-
-struct Ran {
-    int status = -1;
-    std::string output;
-};
-
-Ran run(const std::string& command) {
-    FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    Ran ran;
-    std::array<char, 4096> buffer{};
-    for (auto n = buffer.size(); n > 0;) {
-        n = fread(buffer.data(), 1, buffer.size(), pipe);
-        ran.output.append(buffer.data(), n);
-    }
-    ran.status = pclose(pipe);
-    return ran;
-}
-
-std::string project_file(const std::string& name) {
-    auto text = base::read_file(NETWRIGHT_SOURCE_DIR "/" + name, 1U << 20U);
-    REQUIRE_MESSAGE(text, name);
-    return *text;
-}
-
-std::vector<std::string> words(const std::string& line) {
-    std::istringstream in(line);
-    std::vector<std::string> all;
-    for (std::string word; in >> word;)
-        all.push_back(word);
-    return all;
-}
-
-bool binary_exists() {
-    if (std::filesystem::exists(netwright)) return true;
-    MESSAGE("SKIPPED: ", netwright, " is not built");
-    return false;
-}
 
 /// The packages of scripts/packages.txt for this purpose.
 std::set<std::string> packages(const std::string& purpose) {
@@ -122,25 +84,13 @@ TEST_CASE("every command and option of the compose file exists in the binary") {
     if (!binary_exists()) return;
     const auto commands = netwright_commands();
     REQUIRE(commands.size() == 2);
-    for (const auto& command : commands) {
-        const auto help = run(netwright + " " + command.at(0) + " --help");
-        REQUIRE_MESSAGE(help.status == 0, command.at(0));
-        // An option stands in the help as a word of its own, perhaps before a comma.
-        auto offered = words(help.output);
-        for (auto& word : offered)
-            word = word.substr(0, word.find_first_of(",=["));
-        for (const auto& part : command) {
-            if (!part.starts_with("--")) continue;
-            CHECK_MESSAGE(
-                std::ranges::find(offered, part) != offered.end(), command.at(0), " ", part
-            );
-        }
-    }
+    for (const auto& command : commands)
+        CHECK(tests::cli::unknown_parts(command) == std::vector<std::string>{});
 }
 
 TEST_CASE("the libraries that the binary links come from the packages for running it") {
     if (!binary_exists()) return;
-    const auto dynamic = run("objdump -p " + netwright);
+    const auto dynamic = run("objdump -p " + tests::cli::binary());
     REQUIRE(dynamic.status == 0);
     auto allowed = packages("run");
     // Of every Debian.
