@@ -28,8 +28,8 @@ void run_draft(base::SchemaDraft draft, std::uint64_t cases_min) {
         passed += report->passed;
         for (const auto& failure : report->failures) {
             FAIL_CHECK(
-                entry.path().filename().string() << ": " << failure.group << ": " << failure.test
-                                                 << ": " << failure.found
+                entry.path().filename().string()
+                << ": " << failure.group << ": " << failure.test << ": " << failure.found
             );
         }
     }
