@@ -144,9 +144,9 @@ base::Result<Value> Evaluation::logical(const Node& node, bool deciding) {
             continue;
         }
         if (value) {
-            const auto kind = name(value->kind());
+            const auto kind = a_kind(value->kind());
             scratch =
-                failed(node, fmt::format("{} asks for a bool, not a {}", symbol(node.op), kind));
+                failed(node, fmt::format("{} asks for a bool, not {}", symbol(node.op), kind));
         }
         if (!absorbable(scratch.error())) return scratch;
         if (first_error) first_error = std::move(scratch);
@@ -160,7 +160,7 @@ base::Result<Value> Evaluation::conditional(const Node& node) {
     const Value* value = look(node.children[0], scratch);
     if (!value) return scratch;
     if (!value->is(Kind::boolean)) {
-        return failed(node, fmt::format("?: asks for a bool, not a {}", name(value->kind())));
+        return failed(node, fmt::format("?: asks for a bool, not {}", a_kind(value->kind())));
     }
     return run(node.children[value->as_boolean() ? 1 : 2]);
 }
@@ -171,7 +171,7 @@ base::Result<Value> Evaluation::not_or_negate(const Node& node) {
     if (!value) return scratch;
     if (node.op == Op::negate) return located(node, negate(*value));
     if (!value->is(Kind::boolean)) {
-        return failed(node, fmt::format("! asks for a bool, not a {}", name(value->kind())));
+        return failed(node, fmt::format("! asks for a bool, not {}", a_kind(value->kind())));
     }
     return Value::boolean(!value->as_boolean());
 }
@@ -231,7 +231,7 @@ base::Result<Value> Evaluation::contained(const Node& node) {
     if (container->is(Kind::map)) return Value::boolean(container->find(*element).has_value());
     if (!container->is(Kind::list)) {
         return failed(
-            node, fmt::format("'in' looks into a list or map, not a {}", name(container->kind()))
+            node, fmt::format("'in' looks into a list or map, not {}", a_kind(container->kind()))
         );
     }
     std::uint64_t work = 0;

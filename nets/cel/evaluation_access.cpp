@@ -45,7 +45,7 @@ std::string shown(const Value& value) {
         case Kind::optional:
             break;
     }
-    return fmt::format("a {}", name(value.kind()));
+    return fmt::format("{}", a_kind(value.kind()));
 }
 
 std::optional<std::size_t> list_index(const Value& key, std::size_t size) {
@@ -76,7 +76,7 @@ base::Result<Value> Evaluation::select(const Node& node) {
 
 base::Result<Value> Evaluation::field_of(const Node& node, const Value& operand) {
     if (!operand.is(Kind::map)) {
-        return failed(node, fmt::format("a {} has no field '{}'", name(operand.kind()), node.text));
+        return failed(node, fmt::format("{} has no field '{}'", a_kind(operand.kind()), node.text));
     }
     if (auto found = operand.find(node.text)) return std::move(*found);
     return failed(node, fmt::format("there is no field '{}'", node.text));
@@ -89,7 +89,7 @@ base::Result<Value> Evaluation::optional_field_of(const Node& node, const Value&
         if (!map) return Value::optional_none();
     }
     if (!map->is(Kind::map)) {
-        return failed(node, fmt::format("a {} has no field '{}'", name(map->kind()), node.text));
+        return failed(node, fmt::format("{} has no field '{}'", a_kind(map->kind()), node.text));
     }
     auto found = map->find(node.text);
     return found ? Value::optional_of(std::move(*found)) : Value::optional_none();
@@ -105,7 +105,7 @@ base::Result<Value> Evaluation::has(const Node& node) {
     }
     if (!operand->is(Kind::map)) {
         return failed(
-            node, fmt::format("a {} has no field '{}'", name(operand->kind()), node.text)
+            node, fmt::format("{} has no field '{}'", a_kind(operand->kind()), node.text)
         );
     }
     return Value::boolean(operand->find(node.text).has_value());
@@ -138,7 +138,7 @@ base::Result<Value> Evaluation::item_of(
         );
     }
     if (!container.is(Kind::map)) {
-        return failed(node, fmt::format("a {} cannot be indexed", name(container.kind())));
+        return failed(node, fmt::format("{} cannot be indexed", a_kind(container.kind())));
     }
     if (auto found = container.find(key)) return std::move(*found);
     return failed(node, fmt::format("there is no key {}", shown(key)));
@@ -174,7 +174,7 @@ base::Result<Value> Evaluation::list(const Node& node) {
         }
         if (!element->is(Kind::optional)) {
             return failed(
-                child, fmt::format("[?x] takes an optional, not a {}", name(element->kind()))
+                child, fmt::format("[?x] takes an optional, not {}", a_kind(element->kind()))
             );
         }
         if (const Value* inner = element->inner()) elements.push_back(*inner);
@@ -197,7 +197,7 @@ base::Result<Value> Evaluation::map(const Node& node) {
         if (!value->is(Kind::optional)) {
             return failed(
                 node.children[i],
-                fmt::format("{{?key: x}} takes an optional, not a {}", name(value->kind()))
+                fmt::format("{{?key: x}} takes an optional, not {}", a_kind(value->kind()))
             );
         }
         if (const Value* inner = value->inner()) entries.emplace_back(std::move(*key), *inner);

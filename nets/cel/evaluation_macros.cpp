@@ -32,7 +32,7 @@ base::Result<void> Evaluation::each(const Node& node, Body body) {
         return failed(
             node,
             fmt::format(
-                "{} goes through a list or map, not a {}", symbol(node.op), name(range.kind())
+                "{} goes through a list or map, not {}", symbol(node.op), a_kind(range.kind())
             )
         );
     }
@@ -58,7 +58,7 @@ base::Result<bool> Evaluation::condition(const Node& macro, const Node& node) {
     if (!value->is(Kind::boolean)) {
         return failed(
             node,
-            fmt::format("{} asks for a condition, not a {}", symbol(macro.op), name(value->kind()))
+            fmt::format("{} asks for a condition, not {}", symbol(macro.op), a_kind(value->kind()))
         );
     }
     return value->as_boolean();
@@ -159,7 +159,7 @@ base::Result<Value> Evaluation::optional_macro(const Node& node) {
     if (!operand->is(Kind::optional)) {
         return failed(
             node,
-            fmt::format("{} is for an optional, not a {}", symbol(node.op), name(operand->kind()))
+            fmt::format("{} is for an optional, not {}", symbol(node.op), a_kind(operand->kind()))
         );
     }
     if (!operand->inner()) return operand;
@@ -169,7 +169,7 @@ base::Result<Value> Evaluation::optional_macro(const Node& node) {
     if (node.op == Op::optional_map) return Value::optional_of(std::move(*made));
     if (!made->is(Kind::optional)) {
         return failed(
-            node, fmt::format("optFlatMap() makes an optional, not a {}", name(made->kind()))
+            node, fmt::format("optFlatMap() makes an optional, not {}", a_kind(made->kind()))
         );
     }
     return made;
@@ -181,7 +181,7 @@ base::Result<Value> Evaluation::or_else(const Node& node) {
     if (!operand->is(Kind::optional)) {
         return failed(
             node,
-            fmt::format("{} is for an optional, not a {}", symbol(node.op), name(operand->kind()))
+            fmt::format("{} is for an optional, not {}", symbol(node.op), a_kind(operand->kind()))
         );
     }
     const Value* inner = operand->inner();
@@ -189,7 +189,7 @@ base::Result<Value> Evaluation::or_else(const Node& node) {
         auto other = run(node.children[1]);
         if (other && node.op == Op::or_optional && !other->is(Kind::optional)) {
             return failed(
-                node, fmt::format("or() takes an optional, not a {}", name(other->kind()))
+                node, fmt::format("or() takes an optional, not {}", a_kind(other->kind()))
             );
         }
         return other;

@@ -38,12 +38,12 @@ base::Result<Value> sum(Arguments arguments, Budget& budget) {
     if (list.size() == 0) return Value::integer(0).softened();
     Value total = list.at(0);
     if (!summand(total)) {
-        return wrong(fmt::format("sum() adds numbers or durations, not a {}", name(total.kind())));
+        return wrong(fmt::format("sum() adds numbers or durations, not {}", a_kind(total.kind())));
     }
     for (std::size_t i = 1; i < list.size(); ++i) {
         const Value next = list.at(i);
         if (!summand(next)) {
-            return wrong(fmt::format("sum() adds numbers or durations, not a {}", name(next.kind()))
+            return wrong(fmt::format("sum() adds numbers or durations, not {}", a_kind(next.kind()))
             );
         }
         auto added = arithmetic(Op::add, total, next, budget);

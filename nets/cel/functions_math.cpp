@@ -30,7 +30,7 @@ base::Result<Value> best_of_list(Arguments arguments, Budget& budget) {
     for (std::size_t i = 0; i < list.size(); ++i) {
         const Value candidate = list.at(i);
         if (!candidate.is_number()) {
-            return wrong(fmt::format("a {} among the numbers", name(candidate.kind())));
+            return wrong(fmt::format("{} among the numbers", a_kind(candidate.kind())));
         }
         if (better(order(candidate, chosen))) chosen = candidate;
     }

@@ -137,7 +137,7 @@ base::Result<Value> join(Arguments arguments, Budget& budget) {
     for (std::size_t i = 0; i < list.size(); ++i) {
         const Value element = list.at(i);
         if (!element.is(Kind::string)) {
-            return wrong(fmt::format("join() takes strings, not a {}", name(element.kind())));
+            return wrong(fmt::format("join() takes strings, not {}", a_kind(element.kind())));
         }
         if (!spend(budget, 1) || !spend_text(budget, element.text().size() + separator.size())) {
             return out_of_steps();

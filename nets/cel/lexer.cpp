@@ -10,8 +10,6 @@ namespace nets::cel {
 
 namespace {
 
-constexpr std::size_t faults_max = 20;  // more than a person reads at once
-
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }

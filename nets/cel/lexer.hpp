@@ -3,6 +3,7 @@
 #include "base/result.hpp"
 #include "nets/cel/node.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ struct Fault {
     Position at;
     std::string message;
 };
+
+/// More faults of one expression than these are not told.
+inline constexpr std::size_t faults_max = 100;
 
 /// Splits the source into tokens, the last of which is `end`. Adds what is wrong to `faults` and
 /// goes on after it; the tokens of a source with faults are not for parsing.

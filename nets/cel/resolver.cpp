@@ -2,6 +2,7 @@
 
 #include "nets/cel/functions.hpp"
 #include "nets/cel/regex.hpp"
+#include "nets/cel/static_checks.hpp"
 #include "nets/cel/types.hpp"
 
 #include <algorithm>
@@ -100,7 +101,7 @@ public:
 
 private:
     void fault(const Node& node, std::string message) {
-        if (options_.checked) faults_.push_back({node.at, std::move(message)});
+        if (faults_.size() < faults_max) faults_.push_back({node.at, std::move(message)});
     }
 
     // "com.example" -> "com.example.", "com.", "": where a name is looked for, in this order.
@@ -151,17 +152,17 @@ private:
         if (bind_global(node, node.text, node.rooted)) {
             return node.op == Op::constant ? StaticKind(Kind::type) : std::nullopt;
         }
-        if (scope_.names.empty()) {
-            fault(node, fmt::format("unknown name '{}'; no names are in scope", node.text));
-        } else {
-            fault(
-                node,
-                fmt::format(
-                    "unknown name '{}'; in scope: {}", node.text, fmt::join(scope_.names, ", ")
-                )
-            );
-        }
+        fault(node, fmt::format("unknown name '{}'; {}", node.text, names_in_scope()));
         return std::nullopt;
+    }
+
+    [[nodiscard]] std::string names_in_scope() const {
+        if (scope_.names.empty()) return "no names are in scope";
+        constexpr std::size_t named_max = 20;
+        const std::size_t named = std::min(scope_.names.size(), named_max);
+        const std::span<const std::string> first(scope_.names.data(), named);
+        const bool more = scope_.names.size() > named;
+        return fmt::format("in scope: {}{}", fmt::join(first, ", "), more ? ", ..." : "");
     }
 
     StaticKind resolve_select(Node& node) {
@@ -175,7 +176,7 @@ private:
         }
         const StaticKind operand = resolve(node.children.front());
         if (operand && *operand != Kind::map && *operand != Kind::optional) {
-            fault(node, fmt::format("a {} has no field '{}'", name(*operand), node.text));
+            fault(node, fmt::format("{} has no field '{}'", a_kind(*operand), node.text));
         }
         return std::nullopt;
     }
@@ -209,7 +210,7 @@ private:
         }
         node.overloads = all;
         compile_pattern_of(node);
-        return check_call(node, all, arguments);
+        return check_call(node, arguments, faults_);
     }
 
     // An unknown namespace.function is one fault, not two.
@@ -230,63 +231,6 @@ private:
         }
     }
 
-    StaticKind check_call(
-        const Node& node, std::span<const Function> all, const std::vector<StaticKind>& arguments
-    ) {
-        bool arity = false;
-        std::vector<const Function*> candidates;
-        for (const Function& function : all) {
-            if (!takes(function, arguments.size())) continue;
-            arity = true;
-            if (fits(function, arguments)) candidates.push_back(&function);
-        }
-        if (!arity) {
-            fault(
-                node,
-                fmt::format(
-                    "{}() does not take {} argument{}",
-                    node.text,
-                    arguments.size() - (node.member ? 1 : 0),
-                    arguments.size() - (node.member ? 1 : 0) == 1 ? "" : "s"
-                )
-            );
-            return std::nullopt;
-        }
-        if (candidates.empty()) {
-            std::vector<std::string_view> given;
-            for (const StaticKind& kind : arguments)
-                given.push_back(kind ? name(*kind) : "any");
-            fault(node, fmt::format("{}() does not take ({})", node.text, fmt::join(given, ", ")));
-            return std::nullopt;
-        }
-        return result_of(candidates, arguments);
-    }
-
-    static bool fits(const Function& function, const std::vector<StaticKind>& arguments) {
-        for (std::size_t i = 0; i < arguments.size(); ++i) {
-            const Kinds set = function.parameters[std::min(i, function.parameters.size() - 1)];
-            if (arguments[i] && !holds(set, *arguments[i])) return false;
-        }
-        return true;
-    }
-
-    // A number made from a soft one is soft, so its kind does not decide what it mixes with.
-    static StaticKind result_of(
-        const std::vector<const Function*>& candidates, const std::vector<StaticKind>& arguments
-    ) {
-        const StaticKind result = candidates.front()->result;
-        for (const Function* function : candidates) {
-            if (function->result != result) return std::nullopt;
-        }
-        if (!result || !holds(number_kinds, *result)) return result;
-        for (std::size_t i = 0; i < arguments.size(); ++i) {
-            const auto& parameters = candidates.front()->parameters;
-            const Kinds set = parameters[std::min(i, parameters.size() - 1)];
-            if (!arguments[i] && (set & number_kinds) != 0) return std::nullopt;
-        }
-        return result;
-    }
-
     void compile_pattern_of(Node& node) {
         if (node.text != "matches" || node.children.size() != 2) return;
         const Node& pattern = node.children[1];
@@ -304,7 +248,7 @@ private:
             fault(
                 node,
                 fmt::format(
-                    "{} goes through a list or map, not a {}", symbol(node.op), name(*range)
+                    "{} goes through a list or map, not {}", symbol(node.op), a_kind(*range)
                 )
             );
         }
@@ -319,9 +263,9 @@ private:
                 fault(
                     node,
                     fmt::format(
-                        "{} asks for a condition, not a {}",
+                        "{} asks for a condition, not {}",
                         symbol(node.op),
-                        name(*kinds_of.front())
+                        a_kind(*kinds_of.front())
                     )
                 );
             }
@@ -338,7 +282,7 @@ private:
         if (node.op == Op::bind) return body;
         if (first && *first != Kind::optional) {
             fault(
-                node, fmt::format("{} is for an optional, not a {}", symbol(node.op), name(*first))
+                node, fmt::format("{} is for an optional, not {}", symbol(node.op), a_kind(*first))
             );
         }
         return Kind::optional;
@@ -355,107 +299,7 @@ private:
         std::vector<StaticKind> kinds_of;
         for (Node& child : node.children)
             kinds_of.push_back(resolve(child));
-        switch (node.op) {
-            case Op::list:
-                return Kind::list;
-            case Op::map:
-                return Kind::map;
-            case Op::has:
-                return Kind::boolean;
-            case Op::optional_select:
-            case Op::optional_item:
-            case Op::or_optional:
-                return Kind::optional;
-            case Op::logical_and:
-            case Op::logical_or:
-            case Op::logical_not:
-                for (const StaticKind& kind : kinds_of)
-                    want_condition(node, kind);
-                return Kind::boolean;
-            case Op::conditional:
-                want_condition(node, kinds_of[0]);
-                return kinds_of[1] == kinds_of[2] ? kinds_of[1] : std::nullopt;
-            case Op::negate:
-                return check_negate(node, kinds_of[0]);
-            case Op::item:
-                return check_item(node, kinds_of[0]);
-            case Op::add:
-            case Op::subtract:
-            case Op::multiply:
-            case Op::divide:
-            case Op::modulo:
-                return check_arithmetic(node, kinds_of[0], kinds_of[1]);
-            case Op::equal:
-            case Op::not_equal:
-            case Op::less:
-            case Op::less_equal:
-            case Op::greater:
-            case Op::greater_equal:
-            case Op::in:
-                return check_comparison(node, kinds_of[0], kinds_of[1]);
-            case Op::constant:
-            case Op::name:
-            case Op::variable:
-            case Op::local:
-            case Op::select:
-            case Op::call:
-            case Op::all:
-            case Op::exists:
-            case Op::exists_one:
-            case Op::filter:
-            case Op::transform_list:
-            case Op::transform_map:
-            case Op::bind:
-            case Op::optional_map:
-            case Op::optional_flat_map:
-            case Op::or_value:
-                break;
-        }
-        return std::nullopt;
-    }
-
-    void want_condition(const Node& node, const StaticKind& kind) {
-        if (!kind || *kind == Kind::boolean) return;
-        fault(node, fmt::format("{} asks for a bool, not a {}", symbol(node.op), name(*kind)));
-    }
-
-    StaticKind check_negate(const Node& node, const StaticKind& kind) {
-        if (kind && *kind != Kind::integer && *kind != Kind::real) {
-            fault(node, fmt::format("there is no -{}", name(*kind)));
-            return std::nullopt;
-        }
-        return kind;
-    }
-
-    StaticKind check_item(const Node& node, const StaticKind& kind) {
-        if (kind && *kind != Kind::list && *kind != Kind::map && *kind != Kind::optional) {
-            fault(node, fmt::format("a {} has no elements to index", name(*kind)));
-        }
-        return std::nullopt;
-    }
-
-    StaticKind check_arithmetic(const Node& node, const StaticKind& left, const StaticKind& right) {
-        if (!left || !right) return std::nullopt;
-        const StaticKind result = arithmetic_kind(node.op, *left, *right);
-        if (!result) fault(node, no_operation(node.op, *left, *right));
-        return result;
-    }
-
-    StaticKind check_comparison(const Node& node, const StaticKind& left, const StaticKind& right) {
-        if (node.op == Op::in) {
-            if (right && *right != Kind::list && *right != Kind::map) {
-                fault(node, fmt::format("'in' looks into a list or map, not a {}", name(*right)));
-            }
-        } else if (left && right) {
-            const bool equality = node.op == Op::equal || node.op == Op::not_equal;
-            if (equality && !comparable(*left, *right)) {
-                fault(node, fmt::format("a {} never equals a {}", name(*left), name(*right)));
-            }
-            if (!equality && !ordered(*left, *right)) {
-                fault(node, no_operation(node.op, *left, *right));
-            }
-        }
-        return Kind::boolean;
+        return check_operator(node, kinds_of, faults_);
     }
 
     const Scope& scope_;
@@ -470,7 +314,8 @@ private:
 std::uint32_t resolve(
     Node& root, const Scope& scope, const CompileOptions& options, std::vector<Fault>& faults
 ) {
-    Resolver resolver(scope, options, faults);
+    std::vector<Fault> unheeded;
+    Resolver resolver(scope, options, options.checked ? faults : unheeded);
     resolver.resolve(root);
     return resolver.locals_max();
 }

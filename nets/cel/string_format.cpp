@@ -82,7 +82,7 @@ private:
     }
 
     static base::Result<void> refuse(char letter, const Value& argument) {
-        return wrong(fmt::format("%{} does not take a {}", letter, name(argument.kind())));
+        return wrong(fmt::format("%{} does not take {}", letter, a_kind(argument.kind())));
     }
 
     base::Result<void> append_any(const Value& value) {

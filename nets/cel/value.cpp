@@ -43,6 +43,11 @@ std::string_view name(Kind kind) {
     return names.at(static_cast<std::size_t>(kind));
 }
 
+std::string a_kind(Kind kind) {
+    const bool vowel = kind == Kind::integer || kind == Kind::optional;
+    return std::string(vowel ? "an " : "a ").append(name(kind));
+}
+
 void Value::retain() const {
     switch (kind_) {
         case Kind::string:

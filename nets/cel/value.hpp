@@ -35,6 +35,8 @@ enum class Kind : std::uint8_t {
 
 /// The name that `type(x)` has for the kind: "int", "google.protobuf.Timestamp", ...
 std::string_view name(Kind kind);
+/// The same with its article, for messages: "an int".
+std::string a_kind(Kind kind);
 
 /// Seconds and nanoseconds; nanoseconds are 0 to 999'999'999 and count forward, also before zero.
 /// A point in time counts from 1970-01-01T00:00:00Z.

@@ -54,8 +54,8 @@ base::Result<Value> Value::map(std::vector<std::pair<Value, Value>> entries) {
             return base::fail(
                 base::ErrorCode::validation,
                 fmt::format(
-                    "a map key is a {}; it must be a bool, int, uint or string",
-                    cel::name(key.kind())
+                    "a map key is {}; it must be a bool, int, uint or string",
+                    cel::a_kind(key.kind())
                 )
             );
         }
