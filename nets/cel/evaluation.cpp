@@ -194,7 +194,7 @@ base::Result<Value> Evaluation::order_of(const Node& node, const Value& left, co
     if (!ordered(left.kind(), right.kind())) {
         return failed(node, no_operation(node.op, left.kind(), right.kind()));
     }
-    if (left.is(Kind::string) &&
+    if ((left.is(Kind::string) || left.is(Kind::bytes)) &&
         !spend_text(budget_, std::min(left.text().size(), right.text().size()))) {
         return exhausted(node);
     }
@@ -259,7 +259,8 @@ base::Result<Value> Evaluation::call(const Node& node) {
         arguments[i] = std::move(*value);
     }
     if (node.pattern && arguments[0].is(Kind::string)) {
-        if (!spend_text(budget_, arguments[0].text().size())) return exhausted(node);
+        const std::uint64_t steps = search_steps(*node.pattern, arguments[0].text());
+        if (!spend(budget_, steps)) return exhausted(node);
         return Value::boolean(found_in(*node.pattern, arguments[0].text()));
     }
     return invoke(node, arguments);

@@ -32,9 +32,9 @@ base::Result<Value> ends_with(Arguments arguments, Budget& budget) {
 
 base::Result<Value> matches(Arguments arguments, Budget& budget) {
     if (!spend(budget, pattern_steps + arguments[1].text().size())) return out_of_steps();
-    if (!spend_text(budget, arguments[0].text().size())) return out_of_steps();
     const auto pattern = compile_pattern(arguments[1].text());
     if (!pattern) return std::unexpected(pattern.error());
+    if (!spend(budget, search_steps(**pattern, arguments[0].text()))) return out_of_steps();
     return Value::boolean(found_in(**pattern, arguments[0].text()));
 }
 

@@ -1,5 +1,7 @@
 #include "nets/cel/regex.hpp"
 
+#include "nets/cel/functions.hpp"
+
 #include <cstdint>
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -10,6 +12,7 @@ namespace {
 
 constexpr std::int64_t pattern_memory_bytes_max = std::int64_t{1} << 20U;
 constexpr std::size_t pattern_bytes_max = 4096;
+constexpr std::uint64_t instructions_per_step = 16;
 
 }  // namespace
 
@@ -32,6 +35,11 @@ base::Result<std::shared_ptr<const re2::RE2>> compile_pattern(std::string_view p
         );
     }
     return compiled;
+}
+
+std::uint64_t search_steps(const re2::RE2& pattern, std::string_view text) {
+    const auto size = static_cast<std::uint64_t>(pattern.ProgramSize());
+    return text.size() / text_bytes_per_step * (1 + size / instructions_per_step);
 }
 
 bool found_in(const re2::RE2& pattern, std::string_view text) {

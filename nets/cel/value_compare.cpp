@@ -92,6 +92,8 @@ private:
 
     bool equal_maps(const Value& left, const Value& right) {
         if (left.size() != right.size()) return false;
+        work_ += left.size();
+        if (work_ > work_max_) return false;
         for (const auto& [key, value] : left.entries()) {
             const auto other = right.find(key);
             if (!other || !equal(value, *other)) return false;
