@@ -1,0 +1,149 @@
+#include "server/api.hpp"
+
+#include "base/json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <fmt/format.h>
+
+namespace server {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+Result<engine::Asker> asker_of(const http::Request& request) {
+    constexpr std::size_t key_bytes_max = 256;
+    engine::Asker asker;
+    const auto* principal = std::any_cast<Principal>(&request.principal);
+    asker.actor = principal != nullptr && *principal == Principal::executor ? "executor" : "admin";
+    const auto key = request.headers.find("Idempotency-Key");
+    if (!key) return asker;
+    if (key->empty() || key->size() > key_bytes_max || !base::valid_utf8(*key)) {
+        return fail(
+            ErrorCode::validation,
+            fmt::format("Idempotency-Key must have 1 to {} bytes of UTF-8", key_bytes_max)
+        );
+    }
+    asker.request_key = asker.actor + "/" + std::string(*key);
+    base::Sha256 hasher;
+    hasher.update(http::name(request.method))
+        .update(" ")
+        .update(request.target)
+        .update("\n")
+        .update(request.body);
+    asker.request_digest = hasher.finish();
+    return asker;
+}
+
+Result<base::Json> json_body(const http::Request& request) {
+    return base::parse_json(request.body);
+}
+
+Result<PageRequest> page_of(const http::Request& request) {
+    PageRequest page;
+    const auto limit = request.query.one("limit");
+    if (!limit) return fail(limit.error());
+    if (*limit) {
+        const std::string& text = **limit;
+        const auto [end, error] =
+            std::from_chars(text.data(), text.data() + text.size(), page.limit);
+        if (error != std::errc{} || end != text.data() + text.size() || page.limit < 1 ||
+            page.limit > page_items_max) {
+            return fail(
+                ErrorCode::validation,
+                fmt::format("limit must be a number from 1 to {}", page_items_max)
+            );
+        }
+    }
+    auto cursor = request.query.one("cursor");
+    if (!cursor) return fail(cursor.error());
+    page.cursor = std::move(*cursor);
+    return page;
+}
+
+Result<std::optional<base::Duration>> wait_of(const http::Request& request) {
+    const auto text = request.query.one("wait");
+    if (!text) return fail(text.error());
+    if (!*text) return std::nullopt;
+    const auto wait = base::duration(**text);
+    if (!wait || *wait > wait_max) {
+        return fail(
+            ErrorCode::validation,
+            fmt::format("wait must be a duration of at most {}, such as 30s", base::text(wait_max))
+        );
+    }
+    return wait;
+}
+
+std::string list_json(const std::vector<std::string>& items, std::optional<std::string> next) {
+    std::string out = R"({"items":[)";
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (i != 0) out += ',';
+        out += items[i];
+    }
+    out += ']';
+    if (next) {
+        out += R"(,"next":)";
+        base::append_canonical_string(out, *next);
+    }
+    out += '}';
+    return out;
+}
+
+http::Response respond(Result<std::string> text, int status) {
+    if (!text) return http::error_response(text.error());
+    return http::json_response(status, std::move(*text));
+}
+
+http::Response created(Result<std::string> text, std::string location) {
+    auto response = respond(std::move(text), 201);
+    if (response.status == 201) response.headers.set("Location", location);
+    return response;
+}
+
+namespace {
+
+Result<base::Seq> seq_of(Api& api, const std::string& model, const std::string& text) {
+    base::Seq seq = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seq);
+    if (error == std::errc{} && end == text.data() + text.size()) return seq;
+    const auto at = base::timestamp(text);
+    if (!at)
+        return fail(
+            ErrorCode::validation,
+            fmt::format("asOf '{}' is neither a seq nor an RFC 3339 time", text)
+        );
+    return engine::seq_at(api.engine.log(), model, *at);
+}
+
+}  // namespace
+
+http::Task<Result<std::string>> look(
+    Api& api,
+    const http::Request& request,
+    std::move_only_function<Result<std::string>(const engine::Model&)> view
+) {
+    const std::string model = request.parameter("m");
+    const auto as_of = request.query.one("asOf");
+    if (!as_of) co_return fail(as_of.error());
+    if (!*as_of) co_return co_await read<std::string>(api, model, std::move(view));
+    auto seq = co_await on_worker<base::Seq>(api, [&api, model, text = **as_of] {
+        return seq_of(api, model, text);
+    });
+    if (!seq) co_return fail(std::move(seq.error()));
+    auto past = co_await http::await_callback<Result<engine::Engine::Past>>(
+        http::WaitLimits{},
+        [&](http::Completion<Result<engine::Engine::Past>> done) {
+            api.engine.as_of(model, *seq, [done](Result<engine::Engine::Past> result) {
+                done(std::move(result));
+            });
+        }
+    );
+    if (!past) co_return fail(ErrorCode::overloaded, "the master is stopping", "try again later");
+    if (!*past) co_return fail(std::move(past->error()));
+    co_return view(***past);
+}
+
+}  // namespace server

@@ -1,0 +1,180 @@
+#pragma once
+
+#include "base/worker_pool.hpp"
+#include "blobstore/store.hpp"
+#include "catalog/catalog.hpp"
+#include "engine/engine.hpp"
+#include "http/await.hpp"
+#include "http/message.hpp"
+#include "http/router.hpp"
+#include "http/status.hpp"
+#include "transitions/dispatcher.hpp"
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace server {
+
+/// Who a bearer token stands for.
+enum class Principal : std::uint8_t { admin, executor };
+
+/// What the routes work with. Outlives them.
+struct Api {
+    engine::Engine& engine;
+    catalog::Catalog& catalog;
+    transitions::Dispatcher& dispatcher;
+    blobstore::Store& blobs;
+    base::WorkerPool& workers;
+    engine::SnapshotStore& snapshots;
+    std::string durability;
+    std::function<std::string()> openapi;
+    std::atomic<std::uint64_t> requests{0};
+};
+
+inline constexpr base::Duration wait_max = base::seconds(60);
+inline constexpr std::size_t page_items_max = 1000;
+inline constexpr std::size_t page_items_default = 100;
+
+/// Who asks, and under which Idempotency-Key.
+base::Result<engine::Asker> asker_of(const http::Request& request);
+
+/// The body as JSON.
+base::Result<base::Json> json_body(const http::Request& request);
+
+struct PageRequest {
+    std::size_t limit = page_items_default;
+    std::optional<std::string> cursor;
+};
+base::Result<PageRequest> page_of(const http::Request& request);
+base::Result<std::optional<base::Duration>> wait_of(const http::Request& request);
+/// `{"items": [...], "next": cursor}`; items are JSON texts.
+std::string list_json(const std::vector<std::string>& items, std::optional<std::string> next = {});
+
+/// A parameter that must be an id; not_found when it is none (an id has one spelling).
+template <class Id>
+base::Result<Id> id_of(
+    const http::Request& request,
+    std::string_view name,
+    std::optional<Id> (*parse)(std::string_view)
+) {
+    const auto id = parse(request.parameter(name));
+    if (id) return *id;
+    return base::fail(
+        base::ErrorCode::not_found, "'" + request.parameter(name) + "' is no id of this kind"
+    );
+}
+
+/// engine::Engine::write as a coroutine.
+template <class T>
+http::Task<base::Result<T>> write(
+    Api& api,
+    std::string model,
+    engine::Asker asker,
+    std::move_only_function<base::Result<T>(engine::Model&, const engine::Asker&)> decide,
+    std::move_only_function<base::Result<T>(const engine::Model&, base::Seq)> again
+) {
+    auto answer = co_await http::await_callback<base::Result<T>>(
+        http::WaitLimits{},
+        [&](http::Completion<base::Result<T>> done) {
+            api.engine.write<T>(
+                model,
+                std::move(asker),
+                std::move(decide),
+                std::move(again),
+                [done](base::Result<T> result) { done(std::move(result)); }
+            );
+        }
+    );
+    if (!answer)
+        co_return base::fail(
+            base::ErrorCode::overloaded, "the master is stopping", "try again later"
+        );
+    co_return std::move(*answer);
+}
+
+/// The same for what cannot make a model: `not_found` when there is none.
+template <class T>
+http::Task<base::Result<T>> write_existing(
+    Api& api,
+    std::string model,
+    engine::Asker asker,
+    std::move_only_function<base::Result<T>(engine::Model&, const engine::Asker&)> decide,
+    std::move_only_function<base::Result<T>(const engine::Model&, base::Seq)> again
+) {
+    if (api.engine.durable(model) == 0) {
+        co_return base::fail(
+            base::ErrorCode::not_found,
+            "model '" + model + "' does not exist",
+            "a first deployment makes it"
+        );
+    }
+    co_return co_await write<T>(
+        api, std::move(model), std::move(asker), std::move(decide), std::move(again)
+    );
+}
+
+/// engine::Engine::read as a coroutine.
+template <class T>
+http::Task<base::Result<T>> read(
+    Api& api, std::string model, std::move_only_function<base::Result<T>(const engine::Model&)> look
+) {
+    auto answer = co_await http::await_callback<base::Result<T>>(
+        http::WaitLimits{},
+        [&](http::Completion<base::Result<T>> done) {
+            api.engine.read<T>(model, std::move(look), [done](base::Result<T> result) {
+                done(std::move(result));
+            });
+        }
+    );
+    if (!answer)
+        co_return base::fail(
+            base::ErrorCode::overloaded, "the master is stopping", "try again later"
+        );
+    co_return std::move(*answer);
+}
+
+/// Looks at the model as it is, or with `?asOf=` (a seq or an RFC 3339 time) as it was.
+http::Task<base::Result<std::string>> look(
+    Api& api,
+    const http::Request& request,
+    std::move_only_function<base::Result<std::string>(const engine::Model&)> view
+);
+
+/// Runs blocking work on the pool.
+template <class T>
+http::Task<base::Result<T>> on_worker(Api& api, std::move_only_function<base::Result<T>()> work) {
+    auto answer = co_await http::await_callback<base::Result<T>>(
+        http::WaitLimits{},
+        [&](http::Completion<base::Result<T>> done) {
+            api.workers.post([work = std::move(work), done]() mutable { done(work()); });
+        }
+    );
+    if (!answer)
+        co_return base::fail(
+            base::ErrorCode::overloaded, "the master is stopping", "try again later"
+        );
+    co_return std::move(*answer);
+}
+
+/// 200 with the text, or the error.
+http::Response respond(base::Result<std::string> text, int status = 200);
+/// 201 with its Location.
+http::Response created(base::Result<std::string> text, std::string location);
+
+void add_model_routes(http::Router& router, Api& api);
+void add_net_routes(http::Router& router, Api& api);
+void add_token_routes(http::Router& router, Api& api);
+void add_case_routes(http::Router& router, Api& api);
+void add_operation_routes(http::Router& router, Api& api);
+void add_event_routes(http::Router& router, Api& api);
+void add_catalog_routes(http::Router& router, Api& api);
+void add_executor_routes(http::Router& router, Api& api);
+void add_blob_routes(http::Router& router, Api& api);
+void add_health_routes(http::Router& router, Api& api);
+void add_audit_routes(http::Router& router, Api& api);
+
+}  // namespace server

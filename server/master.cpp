@@ -1,0 +1,210 @@
+#include "server/master.hpp"
+
+#include "base/files.hpp"
+#include "base/log.hpp"
+#include "blobstore/file_store.hpp"
+#include "engine/data_directory.hpp"
+#include "server/api.hpp"
+#include "server/auth.hpp"
+#include "server/openapi.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+#include <future>
+#include <unistd.h>
+#include <utility>
+
+namespace server {
+
+using base::fail;
+using base::Json;
+using base::Result;
+
+/// In the order in which they are made; they end the other way round.
+struct Master::Parts {
+    explicit Parts(engine::DataDirectory opened) : directory(std::move(opened)) {}
+
+    engine::DataDirectory directory;
+    std::unique_ptr<engine::EventLog> log;
+    std::unique_ptr<blobstore::FileStore> blobs;
+    std::unique_ptr<engine::SnapshotStore> snapshots;
+    catalog::Catalog catalog;
+    std::unique_ptr<transitions::Dispatcher> dispatcher;
+    std::unique_ptr<engine::Engine> engine;
+    std::unique_ptr<base::WorkerPool> workers;
+    std::unique_ptr<Api> api;
+    http::Router router;
+    std::unique_ptr<http::Server> http;
+    bool stopped = false;
+};
+
+namespace {
+
+// The tool that measures: an executor answers it itself.
+Json noop_entry() {
+    return {
+        {"id", "noop"},
+        {"name", "No operation"},
+        {"description", "Does nothing: answers its arguments. For measuring."},
+        {"status", "approved"},
+        {"lifecycle", "active"},
+        {"capabilities", Json::array()},
+        {"contract", {{"type", "script-io"}}},
+        {"binding", {{"type", "builtin"}, {"function", "noop"}}},
+        {"effect", "pure"},
+        {"deterministic", true},
+        {"approval", "none"},
+        {"caps",
+         {{"wallMs", 30'000},
+          {"cpuMs", 10'000},
+          {"memoryMb", 512},
+          {"pids", 64},
+          {"outputBytes", 4'194'304},
+          {"artifactBytes", 67'108'864},
+          {"cpus", 1},
+          {"vramGb", 0}}},
+        {"network", "deny"},
+    };
+}
+
+Result<void> register_builtins(engine::Engine& engine, catalog::Catalog& catalog) {
+    std::promise<Result<bool>> done;
+    engine.write<bool>(
+        catalog::global_model,
+        {},
+        [&catalog](engine::Model& open, const engine::Asker& asker) -> Result<bool> {
+            const auto item = catalog.record(open, noop_entry(), std::nullopt, std::nullopt, asker);
+            if (!item) return fail(item.error());
+            return true;
+        },
+        {},
+        [&done](Result<bool> result) { done.set_value(std::move(result)); }
+    );
+    auto result = done.get_future().get();
+    if (!result) return fail(std::move(result.error()));
+    return {};
+}
+
+Result<void> open_stores(const Master::Options& options, auto& parts) {
+    auto log = engine::open_rocks_log(parts.directory.log(), {.durability = options.durability});
+    if (!log) return fail(std::move(log.error()));
+    parts.log = std::move(*log);
+    auto blobs = blobstore::FileStore::open({.folder = parts.directory.blobs()});
+    if (!blobs) return fail(std::move(blobs.error()));
+    parts.blobs = std::move(*blobs);
+    parts.snapshots = std::make_unique<engine::SnapshotStore>(parts.directory.snapshots());
+    return {};
+}
+
+Result<void> open_engine(const Master::Options& options, auto& parts) {
+    parts.dispatcher = std::make_unique<transitions::Dispatcher>(transitions::Dispatcher::Parts{
+        .blobs = *parts.blobs,
+        .catalog = parts.catalog,
+        .clock = base::system_clock(),
+        .executors_file = parts.directory.path() / "executors.json",
+        .lease = options.lease,
+    });
+    parts.engine = std::make_unique<engine::Engine>(engine::Engine::Parts{
+        .log = *parts.log,
+        .snapshots = *parts.snapshots,
+        .handler = *parts.dispatcher,
+        .clock = base::system_clock(),
+    });
+    parts.dispatcher->attach(*parts.engine);
+    if (const auto opened = parts.engine->open_all(); !opened) {
+        base::log_error(opened.error().message);
+        for (const auto& detail : opened.error().details)
+            base::log_error(detail.pointer + ": " + detail.message);
+    }
+    return register_builtins(*parts.engine, parts.catalog);
+}
+
+Result<void> open_http(const Master::Options& options, auto& parts) {
+    auto admin = token_of(parts.directory.admin_token_file());
+    if (!admin) return fail(std::move(admin.error()));
+    auto executor = token_of(parts.directory.executor_token_file());
+    if (!executor) return fail(std::move(executor.error()));
+    parts.workers = std::make_unique<base::WorkerPool>(2);
+    parts.api = std::make_unique<Api>(
+        *parts.engine,
+        parts.catalog,
+        *parts.dispatcher,
+        *parts.blobs,
+        *parts.workers,
+        *parts.snapshots,
+        options.durability == engine::Durability::sync ? "sync" : "relaxed"
+    );
+    Api& api = *parts.api;
+    for (const auto add :
+         {add_model_routes,
+          add_net_routes,
+          add_token_routes,
+          add_case_routes,
+          add_operation_routes,
+          add_event_routes,
+          add_catalog_routes,
+          add_executor_routes,
+          add_blob_routes,
+          add_health_routes,
+          add_audit_routes}) {
+        add(parts.router, api);
+    }
+    parts.router.set_guard(guard_of({std::move(*admin), std::move(*executor)}));
+    api.openapi = [document = openapi_document(parts.router)] { return document; };
+    auto http = http::Server::start(
+        {.host = options.host,
+         .port = options.port,
+         .tls = options.tls,
+         .io_threads = 2,
+         .served =
+             [&api](const http::Served&) { api.requests.fetch_add(1, std::memory_order_relaxed); }},
+        parts.router
+    );
+    if (!http) return fail(std::move(http.error()));
+    parts.http = std::move(*http);
+    const Json endpoint = {{"url", parts.http->url()}, {"pid", ::getpid()}};
+    return base::write_file_atomically(
+        parts.directory.endpoint_file(), base::canonical(endpoint) + "\n"
+    );
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Master>> Master::start(const Options& options) {
+    auto directory = engine::DataDirectory::open(options.data);
+    if (!directory) return fail(std::move(directory.error()));
+    auto parts = std::make_unique<Parts>(std::move(*directory));
+    // A leftover of a killed master would lead clients astray.
+    std::error_code ignored;
+    std::filesystem::remove(parts->directory.endpoint_file(), ignored);
+    if (auto done = open_stores(options, *parts); !done) return fail(std::move(done.error()));
+    std::unique_ptr<Master> master(new Master(std::move(parts)));
+    if (auto done = open_engine(options, *master->parts_); !done)
+        return fail(std::move(done.error()));
+    if (auto done = open_http(options, *master->parts_); !done)
+        return fail(std::move(done.error()));
+    return master;
+}
+
+Master::Master(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Master::~Master() {
+    stop();
+}
+
+std::string Master::url() const {
+    return parts_->http->url();
+}
+
+void Master::stop() {
+    if (std::exchange(parts_->stopped, true)) return;
+    if (parts_->http) parts_->http->stop(base::seconds(5));
+    if (parts_->dispatcher) parts_->dispatcher->stop();
+    if (parts_->engine) parts_->engine->stop();
+    parts_->workers.reset();
+    std::error_code ignored;
+    std::filesystem::remove(parts_->directory.endpoint_file(), ignored);
+}
+
+}  // namespace server

@@ -1,0 +1,250 @@
+#include "server/api.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <fmt/format.h>
+
+namespace server {
+
+using base::ErrorCode;
+using base::fail;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::size_t blob_bytes_max = std::size_t{16} << 30U;
+
+std::string blob_view(const blobstore::BlobStat& stat) {
+    return base::canonical(Json{
+        {"urn", base::blob_urn(stat.digest)},
+        {"sha256", stat.digest.hex()},
+        {"size", stat.size},
+        {"at", base::rfc3339(stat.put_at)}
+    });
+}
+
+// A URN or the bare 64 hex digits.
+Result<base::Digest> digest_of(const http::Request& request) {
+    const std::string& text = request.parameter("b");
+    auto digest = base::digest_from_urn(text);
+    if (!digest) digest = base::Digest::from_hex(text);
+    if (digest) return *digest;
+    return fail(
+        ErrorCode::validation,
+        fmt::format("'{}' is no URN of a blob", text.substr(0, 200)),
+        "urn:netwright:blob:sha256:<64 hex digits>"
+    );
+}
+
+http::Task<http::Response> put(Api& api, http::Request request, http::BodyReader body) {
+    if (auto known = request.query.only({"sha256"}); !known)
+        co_return http::error_response(known.error());
+    const auto hex = request.query.one("sha256");
+    if (!hex) co_return http::error_response(hex.error());
+    blobstore::UploadOptions options{.bytes_max = blob_bytes_max};
+    if (*hex) {
+        options.expected = base::Digest::from_hex(**hex);
+        if (!options.expected)
+            co_return http::error_response(
+                base::Error{ErrorCode::validation, "sha256 must be 64 hex digits", {}, {}}
+            );
+    }
+    using UploadPtr = std::shared_ptr<blobstore::Upload>;  // shared: a worker's task holds it too
+    auto upload = co_await on_worker<UploadPtr>(api, [&api, options]() -> Result<UploadPtr> {
+        auto made = api.blobs.upload(options);
+        if (!made) return fail(std::move(made.error()));
+        return UploadPtr(std::move(*made));
+    });
+    if (!upload) co_return http::error_response(upload.error());
+    for (;;) {
+        auto piece = co_await body.next();
+        if (!piece) co_return http::error_response(piece.error());
+        if (piece->empty()) break;
+        auto added = co_await on_worker<bool>(
+            api,
+            [held = *upload, bytes = std::move(*piece)]() -> Result<bool> {
+                auto done = held->append(bytes);
+                if (!done) return fail(std::move(done.error()));
+                return true;
+            }
+        );
+        if (!added) co_return http::error_response(added.error());
+    }
+    auto stat = co_await on_worker<blobstore::BlobStat>(
+        api,
+        [held = *upload]() -> Result<blobstore::BlobStat> {
+            auto done = held->finish();
+            if (!done) return fail(std::move(done.error()));
+            return done->stat;
+        }
+    );
+    if (!stat) co_return http::error_response(stat.error());
+    co_return created(blob_view(*stat), "/api/blobs/" + base::blob_urn(stat->digest));
+}
+
+http::Task<http::Response> get(Api& api, http::Request request) {
+    if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
+    const auto digest = digest_of(request);
+    if (!digest) co_return http::error_response(digest.error());
+    std::optional<blobstore::Range> range;
+    if (const auto header = request.headers.find("Range");
+        header && header->starts_with("bytes=")) {
+        const std::string_view text = header->substr(6);
+        blobstore::Range asked;
+        const auto [dash, error] =
+            std::from_chars(text.data(), text.data() + text.size(), asked.offset);
+        if (error != std::errc{} || dash == text.data() + text.size() || *dash != '-') {
+            co_return http::error_response(
+                base::Error{ErrorCode::validation, "Range must be bytes=A-B or bytes=A-", {}, {}}
+            );
+        }
+        std::uint64_t last = 0;
+        const auto [end, failed] = std::from_chars(dash + 1, text.data() + text.size(), last);
+        if (failed == std::errc{} && end == text.data() + text.size() && last >= asked.offset)
+            asked.length = last - asked.offset + 1;
+        range = asked;
+    }
+    struct Opened {
+        blobstore::BlobStat stat;
+        std::shared_ptr<blobstore::Reader> reader;  // shared: the stream outlives this call
+    };
+    auto opened =
+        co_await on_worker<Opened>(api, [&api, digest = *digest, range]() -> Result<Opened> {
+            auto stat = api.blobs.stat(digest);
+            if (!stat) return fail(std::move(stat.error()));
+            auto reader = range ? api.blobs.read_range(digest, *range) : api.blobs.read(digest);
+            if (!reader) return fail(std::move(reader.error()));
+            return Opened{*stat, std::shared_ptr<blobstore::Reader>(std::move(*reader))};
+        });
+    if (!opened) co_return http::error_response(opened.error());
+    http::Response response;
+    response.headers.set("Content-Type", "application/octet-stream");
+    if (range) {
+        response.status = 206;
+        response.headers.set(
+            "Content-Range",
+            fmt::format(
+                "bytes {}-{}/{}",
+                range->offset,
+                range->offset + opened->reader->size() - 1,
+                opened->stat.size
+            )
+        );
+    }
+    response.stream = http::stream_of(
+        http::pieces_from([reader = opened->reader]() -> Result<std::string> {
+            const auto piece = reader->next();
+            if (!piece) return fail(piece.error());
+            return std::string(*piece);
+        }),
+        opened->reader->size()
+    );
+    co_return response;
+}
+
+http::Task<http::Response> stat(Api& api, http::Request request) {
+    if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
+    const auto digest = digest_of(request);
+    if (!digest) co_return http::error_response(digest.error());
+    co_return respond(co_await on_worker<std::string>(
+        api,
+        [&api, digest = *digest]() -> Result<std::string> {
+            const auto found = api.blobs.stat(digest);
+            if (!found) return fail(found.error());
+            return blob_view(*found);
+        }
+    ));
+}
+
+// Every URN that stands in a record of any log: a blob is kept while a record refers to it.
+Result<std::unordered_set<base::Digest>> referenced(Api& api) {
+    constexpr std::string_view prefix = "urn:netwright:blob:sha256:";
+    std::unordered_set<base::Digest> digests = api.dispatcher.referenced();
+    const auto models = api.engine.log().models();
+    if (!models) return fail(models.error());
+    for (const auto& model : *models) {
+        base::Seq from = 1;
+        for (;;) {
+            const auto page = api.engine.log().read(model, from, {});
+            if (!page) return fail(page.error());
+            if (page->records.empty()) break;
+            for (const auto& record : page->records) {
+                for (auto at = record.bytes.find(prefix); at != std::string_view::npos;
+                     at = record.bytes.find(prefix, at + 1)) {
+                    if (const auto digest =
+                            base::digest_from_urn(record.bytes.substr(at, prefix.size() + 64)))
+                        digests.insert(*digest);
+                }
+            }
+            from = page->records.back().seq + 1;
+        }
+    }
+    return digests;
+}
+
+http::Task<http::Response> collect(Api& api, http::Request request) {
+    if (auto known = request.query.only({"grace", "dryRun"}); !known)
+        co_return http::error_response(known.error());
+    const auto grace_text = request.query.one("grace");
+    const auto dry_text = request.query.one("dryRun");
+    if (!grace_text || !dry_text)
+        co_return http::error_response(!grace_text ? grace_text.error() : dry_text.error());
+    blobstore::Collection collection{.dry_run = *dry_text && **dry_text == "true"};
+    if (*grace_text) {
+        const auto grace = base::duration(**grace_text);
+        if (!grace)
+            co_return http::error_response(
+                base::Error{ErrorCode::validation, "grace must be a duration, such as 1h", {}, {}}
+            );
+        collection.grace = *grace;
+    }
+    co_return respond(co_await on_worker<std::string>(
+        api,
+        [&api, collection]() -> Result<std::string> {
+            const auto report = api.blobs.collect(collection, [&api] { return referenced(api); });
+            if (!report) return fail(report.error());
+            return base::canonical(Json{
+                {"kept", report->blobs_kept},
+                {"collected", report->blobs_collected},
+                {"bytes", report->bytes_collected},
+                {"dryRun", collection.dry_run}
+            });
+        }
+    ));
+}
+
+}  // namespace
+
+void add_blob_routes(http::Router& router, Api& api) {
+    using http::Method;
+    using http::Request;
+    router.add_stream(
+        Method::post,
+        "/api/blobs",
+        [&api](Request r, http::BodyReader body) { return put(api, std::move(r), body); },
+        {.body_bytes_max = blob_bytes_max,
+         .description = "Put a blob; the body is its bytes. ?sha256= holds them to a digest"}
+    );
+    router.add(
+        Method::get,
+        "/api/blobs/{b}",
+        [&api](Request r) { return get(api, std::move(r)); },
+        {.description = "The bytes of a blob; ranges are taken"}
+    );
+    router.add(
+        Method::get,
+        "/api/blobs/{b}/stat",
+        [&api](Request r) { return stat(api, std::move(r)); },
+        {.description = "Size and age of a blob"}
+    );
+    router.add(
+        Method::post,
+        "/api/blobs/gc",
+        [&api](Request r) { return collect(api, std::move(r)); },
+        {.description = "Remove blobs that no record refers to"}
+    );
+}
+
+}  // namespace server

@@ -1,0 +1,262 @@
+#include "engine/audit.hpp"
+#include "engine/open_model.hpp"
+#include "engine/snapshot.hpp"
+#include "server/api.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+namespace server {
+
+using base::ErrorCode;
+using base::fail;
+using base::Json;
+using base::Result;
+
+namespace {
+
+http::Task<http::Response> health(Api& api, http::Request /*request*/) {
+    co_return http::json_response(
+        200, base::canonical(Json{{"status", "ok"}, {"durability", api.durability}})
+    );
+}
+
+http::Task<http::Response> ready(Api& api, http::Request /*request*/) {
+    const auto models = co_await on_worker<std::vector<std::string>>(
+        api, [&api]() -> Result<std::vector<std::string>> { return api.engine.models(); }
+    );
+    if (!models) co_return http::error_response(models.error());
+    for (const auto& model : *models) {
+        auto open = co_await read<bool>(api, model, [](const engine::Model&) -> Result<bool> {
+            return true;
+        });
+        if (!open) co_return http::error_response(503, open.error());
+    }
+    co_return http::json_response(
+        200, base::canonical(Json{{"status", "ready"}, {"models", models->size()}})
+    );
+}
+
+struct ModelFigures {
+    std::uint64_t seq = 0;
+    std::uint64_t tokens = 0;
+    std::uint64_t cases = 0;
+    std::uint64_t operations = 0;
+    std::uint64_t uncertain = 0;
+    std::uint64_t dead_letters = 0;
+    std::uint64_t fired = 0;
+    std::uint64_t failed = 0;
+};
+
+ModelFigures figures(const engine::State& state) {
+    ModelFigures made{
+        state.seq, state.store.size(), 0, state.operations.size(), 0, state.dead_letters, 0, 0
+    };
+    for (const auto& [id, value] : state.cases)
+        made.cases += value.state == engine::CaseState::running ? 1 : 0;
+    for (const auto& [id, value] : state.operations)
+        made.uncertain += value.state == engine::OperationState::uncertain ? 1 : 0;
+    for (const auto& transition : state.transitions) {
+        made.fired += transition.fired;
+        made.failed += transition.failed;
+    }
+    return made;
+}
+
+http::Task<http::Response> metrics(Api& api, http::Request /*request*/) {
+    std::string out;
+    const auto metric = [&out](
+                            std::string_view name, std::string_view type, std::string_view help
+                        ) {
+        out +=
+            fmt::format("# HELP netwright_{} {}\n# TYPE netwright_{} {}\n", name, help, name, type);
+    };
+    const auto plain =
+        [&](std::string_view name, std::string_view type, std::string_view help, std::uint64_t value
+        ) {
+            metric(name, type, help);
+            out += fmt::format("netwright_{} {}\n", name, value);
+        };
+    const auto totals = api.engine.committed();
+    plain("commits_total", "counter", "Synced writes to the log.", totals.groups);
+    plain("records_total", "counter", "Records committed since the start.", totals.records);
+    plain(
+        "record_bytes_total", "counter", "Bytes of records committed since the start.", totals.bytes
+    );
+    plain(
+        "http_requests_total", "counter", "Requests answered since the start.", api.requests.load()
+    );
+    const auto load = api.dispatcher.load();
+    plain("jobs_waiting", "gauge", "Attempts that wait for an executor.", load.waiting);
+    plain("jobs_leased", "gauge", "Attempts that an executor holds.", load.leased);
+    plain(
+        "executors", "gauge", "Executors seen since the start.", api.dispatcher.executors().size()
+    );
+    const auto usage = api.blobs.usage();
+    plain("blobs", "gauge", "Blobs in the store.", usage.blobs);
+    plain("blob_bytes", "gauge", "Bytes in the store.", usage.bytes);
+    std::vector<std::pair<std::string, ModelFigures>> models;
+    for (const auto& model : api.engine.models()) {
+        auto found = co_await read<ModelFigures>(
+            api,
+            model,
+            [](const engine::Model& open) -> Result<ModelFigures> { return figures(open.state()); }
+        );
+        if (found) models.emplace_back(model, *found);
+    }
+    const auto each = [&](std::string_view name,
+                          std::string_view type,
+                          std::string_view help,
+                          std::uint64_t ModelFigures::* member) {
+        metric(name, type, help);
+        for (const auto& [model, values] : models)
+            out += fmt::format("netwright_{}{{model=\"{}\"}} {}\n", name, model, values.*member);
+    };
+    each("model_seq", "counter", "Last durable record.", &ModelFigures::seq);
+    each("model_tokens", "gauge", "Tokens in all places.", &ModelFigures::tokens);
+    each("model_cases_running", "gauge", "Cases that are not over.", &ModelFigures::cases);
+    each("model_operations", "gauge", "Operations that are not over.", &ModelFigures::operations);
+    each(
+        "model_operations_uncertain",
+        "gauge",
+        "Operations whose outcome nobody knows.",
+        &ModelFigures::uncertain
+    );
+    each("model_dead_letters", "gauge", "Dead letters.", &ModelFigures::dead_letters);
+    each("model_firings_total", "counter", "Firings that succeeded.", &ModelFigures::fired);
+    each("model_firings_failed_total", "counter", "Firings that failed.", &ModelFigures::failed);
+    co_return http::text_response(200, std::move(out), "text/plain; version=0.0.4; charset=utf-8");
+}
+
+http::Task<http::Response> openapi(Api& api, http::Request /*request*/) {
+    co_return http::json_response(200, api.openapi());
+}
+
+Json findings_json(const std::vector<engine::AuditFinding>& findings) {
+    Json list = Json::array();
+    for (const auto& finding : findings) {
+        list.push_back(
+            {{"first", finding.first},
+             {"last", finding.last},
+             {"fault", engine::name(finding.fault)},
+             {"message", finding.message}}
+        );
+    }
+    return list;
+}
+
+// Every record folded from zero, and every snapshot held against that.
+Result<Json> audit_model(
+    Api& api, const std::string& model, bool state, const std::string& anchor
+) {
+    engine::AuditOptions options;
+    if (!anchor.empty()) {
+        const auto head = engine::parse_anchor(anchor);
+        if (!head) return fail(head.error());
+        options.anchor = *head;
+    }
+    auto folded = std::make_unique<engine::Model>(model);
+    std::map<engine::Seq, base::Digest> wanted;
+    Json wrong = Json::array();
+    if (state) {
+        const auto seqs = api.snapshots.list(model);
+        if (!seqs) return fail(seqs.error());
+        for (const auto seq : *seqs) {
+            const auto snapshot = api.snapshots.open(model, seq);
+            if (snapshot) wanted[seq] = snapshot->info().state_hash;
+            if (!snapshot)
+                wrong.push_back({{"snapshot", seq}, {"message", snapshot.error().message}});
+        }
+        options.visit = [&](const engine::StoredRecord& record,
+                            const Json&) -> std::optional<std::string> {
+            const auto done = folded->replay(record.bytes);
+            if (!done) return done.error().message;
+            const auto snapshot = wanted.find(record.seq);
+            if (snapshot != wanted.end() &&
+                engine::state_hash(folded->state()) != snapshot->second) {
+                wrong.push_back(
+                    {{"snapshot", record.seq},
+                     {"message", "the snapshot's state is not what the log folds to"}}
+                );
+            }
+            return std::nullopt;
+        };
+    }
+    const auto report = engine::verify(api.engine.log(), model, options);
+    if (!report) return fail(report.error());
+    return Json{
+        {"model", model},
+        {"ok", report->ok() && wrong.empty()},
+        {"head", engine::anchor_text(report->head)},
+        {"findings", findings_json(report->findings)},
+        {"unlisted", report->unlisted},
+        {"snapshots", std::move(wrong)},
+    };
+}
+
+http::Task<http::Response> audit(Api& api, http::Request request) {
+    if (auto known = request.query.only({"state", "anchor"}); !known)
+        co_return http::error_response(known.error());
+    const auto state = request.query.one("state");
+    const auto anchor = request.query.one("anchor");
+    if (!state || !anchor) co_return http::error_response(!state ? state.error() : anchor.error());
+    const std::string model = request.parameter("m");
+    if (api.engine.durable(model) == 0) {
+        co_return http::error_response(base::Error{
+            ErrorCode::not_found, fmt::format("model '{}' does not exist", model), {}, {}
+        });
+    }
+    co_return respond(co_await on_worker<std::string>(
+        api,
+        [&api, model, state = *state && **state == "true", anchor = anchor->value_or("")](
+        ) -> Result<std::string> {
+            const auto report = audit_model(api, model, state, anchor);
+            if (!report) return fail(report.error());
+            return base::canonical(*report);
+        }
+    ));
+}
+
+}  // namespace
+
+void add_health_routes(http::Router& router, Api& api) {
+    using http::Method;
+    using http::Request;
+    router.add(
+        Method::get,
+        "/healthz",
+        [&api](Request r) { return health(api, std::move(r)); },
+        {.scope = "public", .description = "The process lives"}
+    );
+    router.add(
+        Method::get,
+        "/readyz",
+        [&api](Request r) { return ready(api, std::move(r)); },
+        {.scope = "public", .description = "Every model is open"}
+    );
+    router.add(
+        Method::get,
+        "/metrics",
+        [&api](Request r) { return metrics(api, std::move(r)); },
+        {.description = "Figures for Prometheus"}
+    );
+    router.add(
+        Method::get,
+        "/api/openapi.json",
+        [&api](Request r) { return openapi(api, std::move(r)); },
+        {.scope = "public", .description = "This description"}
+    );
+}
+
+void add_audit_routes(http::Router& router, Api& api) {
+    router.add(
+        http::Method::get,
+        "/api/models/{m}/audit",
+        [&api](http::Request r) { return audit(api, std::move(r)); },
+        {.description =
+             "Walk the log's hash chain; ?state=true folds the state and compares the snapshots"}
+    );
+}
+
+}  // namespace server

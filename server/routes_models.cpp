@@ -1,0 +1,74 @@
+#include "server/api.hpp"
+#include "server/views.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace server {
+
+namespace {
+
+base::Json model_view(const engine::State& state) {
+    return {
+        {"id", state.model},
+        {"seq", state.seq},
+        {"epoch", state.epoch},
+        {"tokens", state.store.size()},
+        {"cases", state.cases.size()},
+        {"operations", state.operations.size()},
+        {"deadLetters", state.dead_letters},
+    };
+}
+
+http::Task<http::Response> list_models(Api& api, http::Request request) {
+    if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
+    auto names = co_await on_worker<std::vector<std::string>>(
+        api, [&api]() -> base::Result<std::vector<std::string>> { return api.engine.models(); }
+    );
+    if (!names) co_return http::error_response(names.error());
+    std::vector<std::string> items;
+    for (const auto& name : *names) {
+        auto item = co_await read<std::string>(
+            api,
+            name,
+            [](const engine::Model& model) -> base::Result<std::string> {
+                return base::canonical(model_view(model.state()));
+            }
+        );
+        items.push_back(
+            item ? std::move(*item)
+                 : base::canonical(base::Json{{"id", name}, {"fault", item.error().message}})
+        );
+    }
+    co_return http::json_response(200, list_json(items));
+}
+
+http::Task<http::Response> get_model(Api& api, http::Request request) {
+    if (auto known = request.query.only({"asOf"}); !known)
+        co_return http::error_response(known.error());
+    co_return respond(co_await look(
+        api,
+        request,
+        [](const engine::Model& model) -> base::Result<std::string> {
+            return base::canonical(model_view(model.state()));
+        }
+    ));
+}
+
+}  // namespace
+
+void add_model_routes(http::Router& router, Api& api) {
+    router.add(
+        http::Method::get,
+        "/api/models",
+        [&api](http::Request r) { return list_models(api, std::move(r)); },
+        {.description = "All models"}
+    );
+    router.add(
+        http::Method::get,
+        "/api/models/{m}",
+        [&api](http::Request r) { return get_model(api, std::move(r)); },
+        {.description = "One model in figures"}
+    );
+}
+
+}  // namespace server

@@ -1,0 +1,130 @@
+#include "server/api.hpp"
+#include "server/views.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace server {
+
+using base::ErrorCode;
+using base::fail;
+using base::Json;
+using base::Result;
+
+namespace {
+
+http::Task<http::Response> list(Api& api, http::Request request) {
+    if (auto known = request.query.only({"state", "limit"}); !known)
+        co_return http::error_response(known.error());
+    const auto state = request.query.one("state");
+    const auto page = page_of(request);
+    if (!state || !page) co_return http::error_response(!state ? state.error() : page.error());
+    co_return respond(co_await read<std::string>(
+        api,
+        request.parameter("m"),
+        [&api, wanted = state->value_or(""), limit = page->limit](const engine::Model& model
+        ) -> Result<std::string> {
+            std::vector<const engine::Operation*> found;
+            for (const auto& [id, operation] : model.state().operations) {
+                if (wanted.empty() || wanted == name(operation.state)) found.push_back(&operation);
+            }
+            std::ranges::sort(found, {}, [](const auto* operation) { return operation->id; });
+            std::vector<std::string> items;
+            for (const auto* operation : found) {
+                if (items.size() == limit) break;
+                items.push_back(
+                    base::canonical(operation_view(model.state(), *operation, api.dispatcher))
+                );
+            }
+            return list_json(items);
+        }
+    ));
+}
+
+http::Task<http::Response> get(Api& api, http::Request request) {
+    if (auto known = request.query.only({"asOf"}); !known)
+        co_return http::error_response(known.error());
+    const auto id = id_of(request, "o", &base::operation_id);
+    if (!id) co_return http::error_response(id.error());
+    co_return respond(co_await look(
+        api,
+        request,
+        [&api, id = *id](const engine::Model& model) -> Result<std::string> {
+            const auto* operation = model.state().find_operation(id);
+            if (operation == nullptr) {
+                return fail(
+                    ErrorCode::not_found,
+                    fmt::format("operation {} is unknown or over", text(id)),
+                    "its case shows how it ended"
+                );
+            }
+            return base::canonical(operation_view(model.state(), *operation, api.dispatcher));
+        }
+    ));
+}
+
+Result<std::string> read_reason(const Json& body) {
+    if (body.is_object() && body.size() == 1 && body.contains("reason") &&
+        body.at("reason").is_string() && !body.at("reason").get_ref<const std::string&>().empty()) {
+        return body.at("reason").get<std::string>();
+    }
+    return fail(
+        ErrorCode::validation, R"(abandoning takes {"reason": "..."} and nothing else)", "say why"
+    );
+}
+
+http::Task<http::Response> abandon(Api& api, http::Request request) {
+    if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
+    const auto id = id_of(request, "o", &base::operation_id);
+    auto asker = asker_of(request);
+    if (!id || !asker) co_return http::error_response(!id ? id.error() : asker.error());
+    const auto body = json_body(request);
+    if (!body) co_return http::error_response(body.error());
+    auto reason = read_reason(*body);
+    if (!reason) co_return http::error_response(reason.error());
+    const auto view = [id = *id](base::Seq seq) {
+        return base::canonical(Json{{"id", text(id)}, {"state", "abandoned"}, {"seq", seq}});
+    };
+    co_return respond(co_await write_existing<std::string>(
+        api,
+        request.parameter("m"),
+        std::move(*asker),
+        [id = *id, reason = std::move(*reason), view](engine::Model& open, const engine::Asker& who)
+            -> Result<std::string> {
+            const auto seq = engine::abandon(open, id, reason, who);
+            if (!seq) return fail(seq.error());
+            return view(*seq);
+        },
+        [view](const engine::Model&, base::Seq seq) -> Result<std::string> { return view(seq); }
+    ));
+}
+
+}  // namespace
+
+void add_operation_routes(http::Router& router, Api& api) {
+    using http::Method;
+    using http::Request;
+    router.add(
+        Method::get,
+        "/api/models/{m}/operations",
+        [&api](Request r) { return list(api, std::move(r)); },
+        {.description = "Operations that are not over"}
+    );
+    router.add(
+        Method::get,
+        "/api/models/{m}/operations/{o}",
+        [&api](Request r) { return get(api, std::move(r)); },
+        {.description = "One operation"}
+    );
+    router.add(
+        Method::post,
+        "/api/models/{m}/operations/{o}/abandon",
+        [&api](Request r) { return abandon(api, std::move(r)); },
+        {.description = "End an operation whose outcome nobody knows or wants; the body is {reason}"
+        }
+    );
+}
+
+}  // namespace server

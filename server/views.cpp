@@ -1,0 +1,177 @@
+#include "server/views.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace server {
+
+using base::Json;
+
+Json token_view(const engine::State& state, const places::Token& token) {
+    const auto& place = state.store.place(token.place);
+    Json view = {
+        {"id", text(token.id)},
+        {"place", place.name},
+        {"data", *base::parse_json(token.data.view())},
+        {"seq", token.id.seq},
+        {"at", base::rfc3339(token.at)},
+    };
+    if (!place.net.empty()) view["net"] = place.net;
+    if (token.case_id) view["case"] = text(token.case_id);
+    if (token.hidden) view["visibleAt"] = base::rfc3339(token.visible_at);
+    if (token.holder != 0) {
+        const bool claim = (token.holder & places::claim_bit) != 0;
+        view["reservedBy"] = claim ? "preparing" : text(base::OperationId{token.holder});
+    }
+    return view;
+}
+
+std::string case_state(const engine::Model& model, const engine::Case& value) {
+    if (value.state != engine::CaseState::running) return std::string(name(value.state));
+    const bool claimed = std::ranges::any_of(model.claims(), [&](const auto& claim) {
+        return claim.second.enabled.binding.case_id == value.id;
+    });
+    const bool busy =
+        !value.operations.empty() || value.delayed != 0 || claimed || model.scheduler().has_work();
+    return busy ? "running" : "waiting";
+}
+
+Json case_view(const engine::Model& model, const engine::Case& value) {
+    const auto& state = model.state();
+    std::vector<const places::Token*> tokens;
+    for (auto slot = state.store.first_of_case(value.id);
+         slot != places::no_slot && tokens.size() < listed_max;
+         slot = state.store.next_of_case(slot)) {
+        tokens.push_back(&state.store.token(slot));
+    }
+    std::ranges::sort(tokens, {}, [](const places::Token* token) { return token->id; });
+    Json end = Json::array();
+    Json left = Json::array();
+    Json dead = Json::array();
+    for (const auto* token : tokens) {
+        Json& list = token->place == state.dead_letter()       ? dead
+                     : value.deployment->ends_in(token->place) ? end
+                                                               : left;
+        list.push_back(token_view(state, *token));
+    }
+    Json operations = Json::array();
+    for (const auto& summary : value.finished) {
+        Json entry = {
+            {"id", text(summary.id)},
+            {"transition", summary.transition},
+            {"toolId", summary.tool_id},
+            {"versionHash", summary.version_hash},
+            {"state", summary.state},
+        };
+        if (!summary.error.empty()) entry["error"] = *base::parse_json(summary.error);
+        operations.push_back(std::move(entry));
+    }
+    for (const auto id : value.operations) {
+        const auto* operation = state.find_operation(id);
+        Json entry = {
+            {"id", text(id)},
+            {"transition", state.transitions[operation->transition].name},
+            {"toolId", operation->tool_id},
+            {"versionHash", operation->version_hash},
+            {"state", name(operation->state)},
+        };
+        if (!operation->error.empty()) entry["error"] = *base::parse_json(operation->error);
+        operations.push_back(std::move(entry));
+    }
+    return {
+        {"id", text(value.id)},
+        {"net", value.deployment->net->name},
+        {"version", value.deployment->net->version},
+        {"state", case_state(model, value)},
+        {"end", std::move(end)},
+        {"left", std::move(left)},
+        {"deadLetters", std::move(dead)},
+        {"operations", std::move(operations)},
+    };
+}
+
+Json net_view(const engine::State& state, const std::string& name, const engine::NetEntry& entry) {
+    Json view = {{"net", name}, {"deployed", entry.current != nullptr}};
+    if (!entry.current) return view;
+    view["version"] = entry.current->net->version;
+    view["description"] = entry.current->net->description;
+    view["digest"] = entry.current->net->digest.hex();
+    view["seq"] = entry.current->seq;
+    view["at"] = base::rfc3339(entry.current->at);
+    view["by"] = entry.current->by;
+    Json places = Json::object();
+    for (const auto id : entry.current->places) {
+        const auto& place = state.store.place(id);
+        places[place.name] = {{"tokens", place.count}, {"reserved", place.reserved}};
+    }
+    view["places"] = std::move(places);
+    Json transitions = Json::array();
+    for (const auto id : entry.current->transitions)
+        transitions.push_back(state.transitions[id].name);
+    view["transitions"] = std::move(transitions);
+    return view;
+}
+
+Json operation_view(
+    const engine::State& state,
+    const engine::Operation& operation,
+    const transitions::Dispatcher& dispatcher
+) {
+    Json reserved = Json::array();
+    for (const auto& arc : operation.reserved) {
+        for (const auto id : arc)
+            reserved.push_back(text(id));
+    }
+    Json view = {
+        {"id", text(operation.id)},
+        {"net", operation.deployment->net->name},
+        {"transition", state.transitions[operation.transition].name},
+        {"state", name(operation.state)},
+        {"revision", operation.revision},
+        {"attempt", operation.attempt},
+        {"toolId", operation.tool_id},
+        {"versionHash", operation.version_hash},
+        {"effect", operation.effect},
+        {"started", base::rfc3339(operation.started)},
+        {"reserved", std::move(reserved)},
+    };
+    if (operation.case_id) view["case"] = text(operation.case_id);
+    if (operation.next.us != 0) view["next"] = base::rfc3339(operation.next);
+    if (!operation.error.empty()) view["error"] = *base::parse_json(operation.error);
+    const base::AttemptId attempt{operation.id, operation.attempt};
+    const std::string holder = dispatcher.holder(state.model, attempt);
+    if (!holder.empty()) view["executor"] = holder;
+    const std::string waits = dispatcher.why_waiting(state.model, attempt);
+    if (!waits.empty()) view["waiting"] = waits;
+    return view;
+}
+
+Json executor_view(const transitions::ExecutorView& view) {
+    Json running = Json::array();
+    for (const auto& ref : view.leases) {
+        running.push_back(
+            {{"lease", ref.lease.text}, {"model", ref.model}, {"attempt", text(ref.attempt)}}
+        );
+    }
+    return {
+        {"id", view.id},
+        {"labels", view.introduction.labels},
+        {"capabilities", jobs::to_json(view.introduction.capabilities)},
+        {"slots", view.introduction.slots},
+        {"running", std::move(running)},
+        {"lastSeen", base::rfc3339(view.last_seen)},
+        {"state", view.state},
+    };
+}
+
+std::string record_view(const engine::StoredRecord& record) {
+    // The stored bytes lack only the hash, which belongs between "epoch" and "prev".
+    std::string text(record.bytes);
+    const auto at = text.rfind(R"(,"prev":")");
+    if (at != std::string::npos) text.insert(at, R"(,"hash":")" + record.hash.hex() + '"');
+    return text;
+}
+
+}  // namespace server

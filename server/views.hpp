@@ -1,0 +1,35 @@
+#pragma once
+
+#include "base/json.hpp"
+#include "engine/log.hpp"
+#include "engine/model.hpp"
+#include "transitions/dispatcher.hpp"
+
+#include <string>
+
+/// The JSON shapes of docs/http-api.md, from what the engine holds.
+namespace server {
+
+base::Json token_view(const engine::State& state, const places::Token& token);
+/// `{id, net, version, state, end, left, deadLetters, operations}`. At most `listed_max` of each.
+base::Json case_view(const engine::Model& model, const engine::Case& value);
+std::string case_state(const engine::Model& model, const engine::Case& value);
+base::Json net_view(
+    const engine::State& state, const std::string& name, const engine::NetEntry& entry
+);
+base::Json operation_view(
+    const engine::State& state,
+    const engine::Operation& operation,
+    const transitions::Dispatcher& dispatcher
+);
+/// With `whyNot`: for each input arc what is there and why it does not do.
+base::Json transition_view(
+    const engine::Model& model, engine::TransitionId id, const transitions::Dispatcher& dispatcher
+);
+base::Json executor_view(const transitions::ExecutorView& view);
+/// The record, with its hash.
+std::string record_view(const engine::StoredRecord& record);
+
+inline constexpr std::size_t listed_max = 1000;
+
+}  // namespace server

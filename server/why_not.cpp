@@ -1,0 +1,189 @@
+#include "server/views.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+namespace server {
+
+using base::Json;
+
+namespace {
+
+constexpr std::size_t looked_at_max = 10'000;  // tokens of one place
+
+std::string_view kind_of(const nets::Transition& rules) {
+    struct Name {
+        std::string_view operator()(const nets::Map&) const { return "map"; }
+        std::string_view operator()(const nets::Call&) const { return "call"; }
+        std::string_view operator()(const nets::Command&) const { return "command"; }
+        std::string_view operator()(const nets::Every&) const { return "every"; }
+        std::string_view operator()(const nets::Cron&) const { return "cron"; }
+        std::string_view operator()(const nets::Link&) const { return "link"; }
+    };
+    return std::visit(Name{}, rules.action);
+}
+
+struct ArcCount {
+    std::uint64_t visible = 0;
+    std::uint64_t reserved = 0;
+    std::uint64_t delayed = 0;
+    std::uint64_t filtered = 0;
+    Json holders = Json::array();
+};
+
+ArcCount count(const engine::State& state, places::PlaceId place, const nets::InputArc& arc) {
+    ArcCount counts;
+    std::size_t looked_at = 0;
+    for (auto slot = state.store.first_in(place);
+         slot != places::no_slot && looked_at < looked_at_max;
+         slot = state.store.next_in_place(slot), ++looked_at) {
+        const auto& token = state.store.token(slot);
+        if (token.holder != 0) {
+            ++counts.reserved;
+            if (counts.holders.size() < 10) {
+                const bool claim = (token.holder & places::claim_bit) != 0;
+                counts.holders.push_back(
+                    claim ? "preparing" : text(base::OperationId{token.holder})
+                );
+            }
+        } else if (token.hidden) {
+            ++counts.delayed;
+        } else if (!engine::classify(arc, token)) {
+            ++counts.filtered;
+        } else {
+            ++counts.visible;
+        }
+    }
+    return counts;
+}
+
+void input_reasons(
+    Json& reasons, const engine::State& state, const engine::TransitionEntry& entry, bool& complete
+) {
+    const auto& rules = entry.rules();
+    for (const auto& arc : rules.in) {
+        const auto counts = count(state, entry.deployment->places[arc.place], arc);
+        const auto* weight = std::get_if<nets::FixedWeight>(&arc.take);
+        const std::uint64_t needed = weight != nullptr ? weight->count : 1;
+        if (counts.visible >= needed) continue;
+        complete = false;
+        std::string reason = fmt::format(
+            "place '{}' holds {} usable tokens, transition '{}' needs {}",
+            rules.in.empty() ? "" : state.store.place(entry.deployment->places[arc.place]).name,
+            counts.visible,
+            rules.name,
+            needed
+        );
+        reasons.push_back(
+            {{"arc", arc.alias},
+             {"reason", std::move(reason)},
+             {"visible", counts.visible},
+             {"reserved", counts.reserved},
+             {"reservedBy", counts.holders},
+             {"tooYoung", counts.delayed},
+             {"filtered", counts.filtered},
+             {"needed", needed}}
+        );
+    }
+}
+
+void output_reasons(
+    Json& reasons, const engine::State& state, const engine::TransitionEntry& entry
+) {
+    for (const auto& rule : entry.rules().out.rules) {
+        const auto& place = state.store.place(entry.deployment->places[rule.place]);
+        if (place.has_room(1)) continue;
+        reasons.push_back(
+            {{"reason",
+              fmt::format("place '{}' is at its capacity of {}", place.name, *place.capacity)},
+             {"tokens", place.count},
+             {"roomHeld", place.room_held}}
+        );
+    }
+}
+
+void flight_reasons(
+    Json& reasons,
+    const engine::State& state,
+    engine::TransitionId id,
+    const transitions::Dispatcher& dispatcher
+) {
+    std::size_t listed = 0;
+    for (const auto& [operation_id, operation] : state.operations) {
+        if (operation.transition != id || listed >= 10) continue;
+        std::string reason;
+        if (operation.state == engine::OperationState::retrying) {
+            reason = "waits for its next attempt at " + base::rfc3339(operation.next);
+        } else if (operation.state == engine::OperationState::uncertain) {
+            reason = "is uncertain: nobody knows whether it ran; check, then abandon it";
+        } else {
+            const std::string why =
+                dispatcher.why_waiting(state.model, {operation_id, operation.attempt});
+            if (why.empty()) continue;
+            reason = "waits for an executor: " + why;
+        }
+        ++listed;
+        reasons.push_back(
+            {{"operation", text(operation_id)},
+             {"reason", fmt::format("operation {} {}", text(operation_id), reason)}}
+        );
+    }
+}
+
+}  // namespace
+
+Json transition_view(
+    const engine::Model& model, engine::TransitionId id, const transitions::Dispatcher& dispatcher
+) {
+    const auto& state = model.state();
+    const auto& entry = state.transitions[id];
+    const auto& rules = entry.rules();
+    const auto waiting = model.scheduler().waiting(id);
+    Json reasons = Json::array();
+    bool complete = true;
+    input_reasons(reasons, state, entry, complete);
+    output_reasons(reasons, state, entry);
+    if (waiting.concurrency) {
+        reasons.push_back(
+            {{"reason",
+              fmt::format(
+                  "{} firings are in flight, as many as 'concurrency' allows",
+                  entry.in_flight + waiting.claims
+              )}}
+        );
+    }
+    if (entry.timer_next.us != 0) {
+        reasons.push_back(
+            {{"reason", "the timer fires next at " + base::rfc3339(entry.timer_next)},
+             {"next", base::rfc3339(entry.timer_next)}}
+        );
+    }
+    if (complete && reasons.empty() && !rules.in.empty() && !model.scheduler().has_work()) {
+        const bool keyed =
+            std::ranges::any_of(rules.in, [](const auto& arc) { return arc.key.has_value(); });
+        reasons.push_back(
+            {{"reason",
+              rules.guard ? "the guard holds for no combination of these tokens"
+              : keyed     ? "no tokens of one case have equal keys"
+                          : "no tokens of one case are on all inputs"}}
+        );
+    }
+    flight_reasons(reasons, state, id, dispatcher);
+    const bool flying = entry.in_flight + waiting.claims > 0;
+    return {
+        {"id", entry.name},
+        {"net", entry.net},
+        {"kind", kind_of(rules)},
+        {"state",
+         flying            ? "running"
+         : reasons.empty() ? "enabled"
+                           : "waiting"},
+        {"inFlight", entry.in_flight + waiting.claims},
+        {"fired", entry.fired},
+        {"failed", entry.failed},
+        {"whyNot", std::move(reasons)},
+    };
+}
+
+}  // namespace server
