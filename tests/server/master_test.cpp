@@ -1,0 +1,124 @@
+#include "tests/server/live_master.hpp"
+
+using base::Json;
+
+namespace {
+
+const Json pass_net = *base::parse_json(R"({"net":"pass","version":"1","places":{"a":{},"o":{}},
+    "transitions":{"t":{"in":{"x":"a"},"out":{"o":"${x}"}}},"start":"a","end":["o"]})");
+const Json noop_net =
+    *base::parse_json(R"({"net":"noop","version":"1","places":{"a":{},"o":{},"bad":{}},
+    "transitions":{"t":{"in":{"x":"a"},"call":{"toolId":"noop","args":{"v":"${x.v}"}},"out":{"o":"${result}"},"fail":{"bad":"${error}"}}},
+    "start":"a","end":["o","bad"]})");
+const Json shell_net =
+    *base::parse_json(R"({"net":"shell","version":"1","places":{"a":{},"o":{},"bad":{}},
+    "transitions":{"t":{"in":{"x":"a"},"call":{"toolId":"greet","args":{"name":"${x.name}"}},
+                        "out":{"o":{"r":"${result}","hash":"${meta.versionHash}"}},"fail":{"bad":"${error}"}}},
+    "start":"a","end":["o","bad"]})");
+
+}  // namespace
+
+TEST_CASE("a case runs through a map net and its end is answered to who waits") {
+    LiveMaster m;
+    CHECK(m.get("/api/models/team/nets").status == 404);
+    m.made("/api/models/team/nets", pass_net);
+    const auto one = m.made("/api/models/team/nets/pass/cases?wait=10s", Json{{"v", 1}});
+    CHECK(one.at("state") == "completed");
+    CHECK(one.at("end").at(0).at("data") == Json{{"v", 1}});
+    CHECK(m.get("/api/models/team/cases/" + one.at("id").get<std::string>()).body == one);
+}
+
+TEST_CASE("a call reaches an executor and comes back") {
+    LiveMaster m;
+    m.start_executor();
+    m.made("/api/models/team/nets", noop_net);
+    const auto one = m.made("/api/models/team/nets/noop/cases?wait=20s", Json{{"v", 7}});
+    CHECK_MESSAGE(one.at("state") == "completed", one.dump());
+    CHECK(one.at("end").at(0).at("data") == Json{{"v", 7}});
+    CHECK(one.at("operations").at(0).at("toolId") == "noop");
+}
+
+TEST_CASE("a registered script runs in the sandbox, pinned") {
+    LiveMaster m;
+    m.start_executor();
+    const Json script = {
+        {"id", "greet"},
+        {"name", "Greet"},
+        {"runtime", "sh"},
+        {"content", "read line; printf '{\"said\":\"hello\"}'"}
+    };
+    const auto item = m.made("/api/tool-catalog/scripts", script);
+    CHECK(item.at("scope") == "global");
+    CHECK(m.post("/api/tool-catalog/scripts", script).status == 200);
+    m.made("/api/models/team/nets", shell_net);
+    const auto one = m.made("/api/models/team/nets/shell/cases?wait=20s", Json{{"name", "Ann"}});
+    REQUIRE_MESSAGE(one.at("state") == "completed", one.dump());
+    CHECK(one.at("end").at(0).at("data").at("r").dump() == R"({"said":"hello"})");
+    CHECK(one.at("end").at(0).at("data").at("hash") == item.at("versionHash"));
+}
+
+TEST_CASE(
+    "a restart keeps everything, and the marking as of an earlier record is what was seen then"
+) {
+    LiveMaster m;
+    m.made("/api/models/team/nets", pass_net);
+    m.made("/api/models/team/nets/pass/cases?wait=10s", Json{{"v", 1}});
+    const auto then = m.get("/api/models/team/nets/pass/places/o/tokens").body;
+    const auto seq = m.get("/api/models/team").body.at("seq").get<std::uint64_t>();
+    m.made("/api/models/team/nets/pass/cases?wait=10s", Json{{"v", 2}});
+    const auto now = m.get("/api/models/team/nets/pass/places/o/tokens").body;
+    CHECK(now.at("items").size() == 2);
+    m.stop();
+    m.start();
+    CHECK(m.get("/api/models/team/nets/pass/places/o/tokens").body == now);
+    CHECK(
+        m.get("/api/models/team/nets/pass/places/o/tokens?asOf=" + std::to_string(seq)).body == then
+    );
+    const auto audit = m.get("/api/models/team/audit?state=true");
+    CHECK_MESSAGE(audit.body.at("ok") == true, audit.body.dump());
+}
+
+TEST_CASE("a second master on the same directory is refused") {
+    LiveMaster m;
+    const auto second = server::Master::start({.data = m.data()});
+    REQUIRE_FALSE(second);
+    CHECK(second.error().code == base::ErrorCode::conflict);
+}
+
+TEST_CASE("the executor's token opens the executor routes only") {
+    LiveMaster m;
+    m.client->set_bearer_token(m.token("executor.token"));
+    CHECK(m.get("/api/models").status == 403);
+    CHECK(m.get("/api/tool-catalog").status == 403);
+    CHECK(m.post("/api/executors/e9/sync", Json::object()).status == 400);
+    m.client->set_bearer_token("wrong");
+    CHECK(m.get("/api/models").status == 401);
+    CHECK(m.get("/healthz").status == 200);
+}
+
+TEST_CASE("a request sent twice under one key is done once, and another under it is refused") {
+    LiveMaster m;
+    m.made("/api/models/team/nets", pass_net);
+    const auto first =
+        m.post("/api/models/team/nets/pass/cases", Json{{"v", 1}}, {{"Idempotency-Key", "k1"}});
+    const auto again =
+        m.post("/api/models/team/nets/pass/cases", Json{{"v", 1}}, {{"Idempotency-Key", "k1"}});
+    CHECK(first.body.at("id") == again.body.at("id"));
+    CHECK(
+        m.post("/api/models/team/nets/pass/cases", Json{{"v", 2}}, {{"Idempotency-Key", "k1"}})
+            .status == 409
+    );
+}
+
+TEST_CASE("the description of the API names every route and no other") {
+    LiveMaster m;
+    const auto document = m.get("/api/openapi.json").body;
+    CHECK(document.at("paths").contains("/api/models/{m}/nets/{n}/cases"));
+    for (const auto& [path, operations] : document.at("paths").items()) {
+        CHECK_MESSAGE(
+            (path.starts_with("/api/") || path == "/healthz" || path == "/readyz" ||
+             path == "/metrics"),
+            path
+        );
+    }
+}
