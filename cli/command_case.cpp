@@ -1,0 +1,240 @@
+#include "base/clock.hpp"
+#include "base/json.hpp"
+#include "cli/command.hpp"
+#include "cli/inline_data.hpp"
+#include "cli/table.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+#include <vector>
+
+namespace cli {
+
+namespace {
+
+using base::Json;
+
+// A master holds one request no longer than this; longer waits are several.
+constexpr auto wait_at_once_max = base::seconds(25);
+
+struct StartOptions {
+    std::string net;
+    InlineData given;
+    std::string wait;
+    CLI::Option* waits = nullptr;
+};
+
+void declare_start(CLI::App& app, StartOptions& options) {
+    app.add_option("NET", options.net, "Name of the net")->required();
+    declare_inline_data(app, options.given);
+    options.waits =
+        app.add_option("--wait", options.wait, "Wait so long for the end (--wait alone: 30s)")
+            ->expected(0, 1)
+            ->type_name("DURATION");
+}
+
+struct CaseOptions {
+    std::string id;
+    std::string wait;
+};
+void declare_case(CLI::App& app, CaseOptions& options) {
+    app.add_option("ID", options.id, "The case, such as c42")->required();
+}
+void declare_show(CLI::App& app, CaseOptions& options) {
+    declare_case(app, options);
+    app.add_option("--wait", options.wait, "Wait so long for its end")->type_name("DURATION");
+}
+
+struct ListOptions {
+    std::string net;
+    std::string state;
+    std::string limit;
+    std::string cursor;
+};
+void declare_list(CLI::App& app, ListOptions& options) {
+    app.add_option("--net", options.net, "Only of this net");
+    app.add_option("--state", options.state, "running, waiting, completed, failed or cancelled");
+    app.add_option("--limit", options.limit, "At most so many");
+    app.add_option("--cursor", options.cursor, "Go on after the page that named it");
+}
+
+Outcome<base::Duration> wait_of(const std::string& text) {
+    if (text.empty()) return base::Duration{};
+    const auto wait = base::duration(text);
+    if (wait) return *wait;
+    return wrong_usage(
+        fmt::format("--wait '{}' is no length of time", text), "write it as 500ms, 30s, 5m"
+    );
+}
+
+bool over(const Json& value) {
+    const auto state = field(value, "state");
+    return state == "completed" || state == "failed" || state == "cancelled";
+}
+
+void print_case(const Json& value) {
+    print(fmt::format(
+        "case {} of net '{}' is {}", field(value, "id"), field(value, "net"), field(value, "state")
+    ));
+    for (const char* list : {"end", "left", "deadLetters"}) {
+        for (const auto& token : value.at(list)) {
+            const auto held = field(token, "reservedBy");
+            print(fmt::format(
+                "  {} on '{}'{}: {}",
+                field(token, "id"),
+                field(token, "place"),
+                held.empty() ? "" : ", held by " + held,
+                in_short(token.at("data"))
+            ));
+        }
+    }
+    for (const auto& operation : value.at("operations")) {
+        auto line = fmt::format(
+            "  operation {} of '{}' is {}",
+            field(operation, "id"),
+            field(operation, "transition"),
+            field(operation, "state")
+        );
+        if (!field(operation, "toolId").empty()) line += ", tool " + field(operation, "toolId");
+        if (operation.contains("error") && operation.at("error").is_object()) {
+            line += ": " + field(operation.at("error"), "message");
+        }
+        print(line);
+    }
+}
+
+// Prints the case as it is and says what that means for who waited for it.
+Outcome<Exit> tell(const Context& context, const std::string& answer, bool waited) {
+    const auto value = parsed(answer);
+    if (!value) return std::unexpected(value.error());
+    if (context.json) {
+        print(answer);
+    } else {
+        print_case(*value);
+    }
+    const auto state = field(*value, "state");
+    if (state == "failed" || (waited && state == "cancelled")) return Exit::negative;
+    return waited && !over(*value) ? Exit::waited : Exit::good;
+}
+
+// Asks for the case until it is over or the wait has run out.
+Outcome<std::string> await_case(
+    MasterClient& master, const std::string& target, base::Duration wait
+) {
+    const auto& clock = base::system_clock();
+    const auto deadline = clock.elapsed() + wait;
+    while (true) {
+        const auto left = std::max(deadline - clock.elapsed(), base::Duration{});
+        const auto at_once = base::milliseconds(std::min(left, wait_at_once_max).ms());
+        const auto query = at_once.us > 0 ? "?wait=" + base::text(at_once) : "";
+        auto answer = master.get(target + query, at_once);
+        if (!answer || at_once.us == 0) return answer;
+        const auto value = parsed(*answer);
+        if (!value) return std::unexpected(value.error());
+        if (over(*value)) return answer;
+    }
+}
+
+Outcome<Exit> start(Context& context, const StartOptions& options) {
+    const bool waits = options.waits->count() > 0;
+    const auto wait = wait_of(waits && options.wait.empty() ? "30s" : options.wait);
+    if (!wait) return std::unexpected(wait.error());
+    const auto values = inline_values(context, options.given);
+    if (!values) return std::unexpected(values.error());
+    if (values->size() > 1) return wrong_usage("a case has one input, and more are given");
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const auto input = values->empty() ? Json::object() : values->front();
+    auto answer = master->post(
+        model_target(context.model_name(), {"nets", options.net, "cases"}), base::canonical(input)
+    );
+    if (!answer) return std::unexpected(std::move(answer.error()));
+    if (waits) {
+        const auto made = parsed(*answer);
+        if (!made) return std::unexpected(made.error());
+        answer = await_case(
+            *master, model_target(context.model_name(), {"cases", field(*made, "id")}), *wait
+        );
+        if (!answer) return std::unexpected(std::move(answer.error()));
+    }
+    return tell(context, *answer, waits);
+}
+
+Outcome<Exit> show(Context& context, const CaseOptions& options) {
+    const auto wait = wait_of(options.wait);
+    if (!wait) return std::unexpected(wait.error());
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const auto answer =
+        await_case(*master, model_target(context.model_name(), {"cases", options.id}), *wait);
+    if (!answer) return std::unexpected(answer.error());
+    const auto told = tell(context, *answer, !options.wait.empty());
+    // Who only looks has got a good answer, whatever it says.
+    return told && options.wait.empty() ? Outcome<Exit>(Exit::good) : told;
+}
+
+Outcome<Exit> list(Context& context, const ListOptions& options) {
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    QueryText query;
+    query.add_given("net", options.net)
+        .add_given("state", options.state)
+        .add_given("limit", options.limit)
+        .add_given("cursor", options.cursor);
+    const auto answer = master->get(model_target(context.model_name(), {"cases"}) + query.text());
+    if (!answer) return std::unexpected(answer.error());
+    if (context.json) {
+        print(*answer);
+        return Exit::good;
+    }
+    const auto page = parsed(*answer);
+    if (!page) return std::unexpected(page.error());
+    Table table({"CASE", "NET", "VERSION", "STATE", "END", "LEFT", "DEAD LETTERS"});
+    for (const auto& value : page->at("items")) {
+        table.add(
+            {field(value, "id"),
+             field(value, "net"),
+             field(value, "version"),
+             field(value, "state"),
+             std::to_string(value.at("end").size()),
+             std::to_string(value.at("left").size()),
+             std::to_string(value.at("deadLetters").size())}
+        );
+    }
+    table.print();
+    if (page->contains("next")) print("more: --cursor " + field(*page, "next"));
+    return Exit::good;
+}
+
+Outcome<Exit> cancel(Context& context, const CaseOptions& options) {
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const auto answer =
+        master->post(model_target(context.model_name(), {"cases", options.id, "cancel"}), "");
+    if (!answer) return std::unexpected(answer.error());
+    print(context.json ? *answer : fmt::format("case {} is cancelled", options.id));
+    return Exit::good;
+}
+
+}  // namespace
+
+void add_case(CLI::App& app, Context& context) {
+    auto& group = add_group(app, "case", "Cases: runs of nets");
+    add_command<StartOptions>(group, {"start", "Start a case"}, context, &declare_start, &start);
+    add_command<CaseOptions>(group, {"show", "One case"}, context, &declare_show, &show);
+    add_command<ListOptions>(
+        group, {"list", "Cases, the oldest first"}, context, &declare_list, &list
+    );
+    add_command<CaseOptions>(
+        group,
+        {"cancel", "Cancel a case, down to its running processes"},
+        context,
+        &declare_case,
+        &cancel
+    );
+}
+
+}  // namespace cli

@@ -1,0 +1,278 @@
+#include "base/json.hpp"
+#include "cli/command.hpp"
+#include "cli/table.hpp"
+#include "nets/diff.hpp"
+#include "nets/lint.hpp"
+#include "nets/net.hpp"
+#include "nets/schema.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+#include <utility>
+#include <vector>
+
+namespace cli {
+
+namespace {
+
+using base::Json;
+
+struct FileOptions {
+    std::string file;
+};
+void declare_file(CLI::App& app, FileOptions& options) {
+    app.add_option("FILE", options.file, "The net document; - = stdin")->required();
+}
+
+struct NetOptions {
+    std::string net;
+};
+void declare_net(CLI::App& app, NetOptions& options) {
+    app.add_option("NET", options.net, "Name of the net")->required();
+}
+
+struct NoOptions {};
+void declare_nothing(CLI::App& /*app*/, NoOptions& /*options*/) {}
+
+struct DeployOptions {
+    std::string file;
+    bool force = false;
+};
+void declare_deploy(CLI::App& app, DeployOptions& options) {
+    app.add_option("FILE", options.file, "The net document; - = stdin")->required();
+    app.add_flag("--force", options.force, "Also where running cases or tokens speak against it");
+}
+
+std::vector<nets::Finding> check_document(const std::string& text) {
+    const auto document = base::parse_json(text);
+    const auto net =
+        document ? nets::compile(*document) : base::Result<nets::Net>(base::fail(document.error()));
+    if (net) return nets::lint(*net);
+    std::vector<nets::Finding> findings;
+    for (const auto& detail : net.error().details) {
+        findings.push_back(
+            {nets::Severity::error,
+             detail.pointer,
+             std::string(base::name(detail.code)),
+             detail.message}
+        );
+    }
+    if (findings.empty()) {
+        findings.push_back(
+            {nets::Severity::error,
+             "",
+             std::string(base::name(net.error().code)),
+             net.error().message}
+        );
+    }
+    return findings;
+}
+
+Outcome<Exit> check(Context& context, const FileOptions& options) {
+    const auto text = read_input(options.file);
+    if (!text) return std::unexpected(text.error());
+    const auto findings = check_document(*text);
+    std::size_t errors = 0;
+    Json listed = Json::array();
+    for (const auto& finding : findings) {
+        const bool error = finding.severity == nets::Severity::error;
+        errors += error ? 1 : 0;
+        const char* severity = error ? "error" : "warning";
+        listed.push_back({
+            {"severity", severity},
+            {"pointer", finding.pointer},
+            {"code", finding.code},
+            {"message", finding.message},
+        });
+        if (context.json) continue;
+        const auto at = finding.pointer.empty() ? "" : " at " + finding.pointer;
+        print(fmt::format("{}{}: {}", severity, at, finding.message));
+    }
+    if (context.json) {
+        print(base::canonical(Json{{"ok", errors == 0}, {"findings", std::move(listed)}}));
+    } else {
+        print(fmt::format(
+            "{}: {} errors, {} warnings", options.file, errors, findings.size() - errors
+        ));
+    }
+    return errors == 0 ? Exit::good : Exit::negative;
+}
+
+Outcome<Exit> deploy(Context& context, const DeployOptions& options) {
+    const auto text = read_input(options.file);
+    if (!text) return std::unexpected(text.error());
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const auto target = model_target(context.model_name(), {"nets"});
+    const auto answer = master->post(target + (options.force ? "?force=true" : ""), *text);
+    if (!answer) return std::unexpected(answer.error());
+    if (context.json) {
+        print(*answer);
+        return Exit::good;
+    }
+    const auto net = parsed(*answer);
+    if (!net) return std::unexpected(net.error());
+    if (const auto warnings = net->find("warnings"); warnings != net->end()) {
+        for (const auto& warning : *warnings)
+            print(fmt::format(
+                "warning at {}: {}", field(warning, "pointer"), field(warning, "message")
+            ));
+    }
+    print(fmt::format(
+        "net '{}' version {} is deployed in model '{}'{}",
+        field(*net, "net"),
+        field(*net, "version"),
+        context.model_name(),
+        net->value("changed", true) ? "" : " (it was already: nothing changed)"
+    ));
+    return Exit::good;
+}
+
+Outcome<Exit> list(Context& context, const NoOptions& /*options*/) {
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const auto answer = master->get(model_target(context.model_name(), {"nets"}));
+    if (!answer) return std::unexpected(answer.error());
+    if (context.json) {
+        print(*answer);
+        return Exit::good;
+    }
+    const auto page = parsed(*answer);
+    if (!page) return std::unexpected(page.error());
+    Table table({"NET", "VERSION", "DEPLOYED", "DESCRIPTION"});
+    for (const auto& net : page->at("items"))
+        table.add(
+            {field(net, "net"), field(net, "version"), field(net, "at"), field(net, "description")}
+        );
+    table.print();
+    return Exit::good;
+}
+
+Outcome<Exit> show(Context& context, const NetOptions& options) {
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const auto answer = master->get(model_target(context.model_name(), {"nets", options.net}));
+    if (!answer) return std::unexpected(answer.error());
+    if (context.json) {
+        print(*answer);
+        return Exit::good;
+    }
+    const auto net = parsed(*answer);
+    if (!net) return std::unexpected(net.error());
+    print(fmt::format(
+        "{} {} (deployed {} by {})",
+        field(*net, "net"),
+        field(*net, "version"),
+        field(*net, "at"),
+        field(*net, "by")
+    ));
+    if (!field(*net, "description").empty()) print(field(*net, "description"));
+    if (!net->contains("places")) return Exit::good;
+    Table table({"PLACE", "TOKENS", "RESERVED"});
+    for (const auto& [name, place] : net->at("places").items())
+        table.add({name, field(place, "tokens"), field(place, "reserved")});
+    table.print();
+    return Exit::good;
+}
+
+Outcome<Exit> diff(Context& context, const FileOptions& options) {
+    const auto text = read_input(options.file);
+    if (!text) return std::unexpected(text.error());
+    auto after = base::parse_json(*text);
+    if (!after) return wrong_usage(std::move(after.error()));
+    auto compiled = nets::compile(*after);
+    if (!compiled) return std::unexpected(Failure{std::move(compiled.error()), Exit::negative});
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const auto before =
+        master->get_json(model_target(context.model_name(), {"nets", compiled->name}));
+    if (!before) return std::unexpected(before.error());
+    if (!before->contains("document")) {
+        return failed(
+            {base::ErrorCode::not_found,
+             fmt::format("net '{}' is not deployed", compiled->name),
+             "deploy it: netwright net deploy FILE",
+             {}}
+        );
+    }
+    const auto changes = nets::diff(before->at("document"), *after);
+    print(context.json ? base::canonical(nets::to_json(changes)) : nets::in_words(changes));
+    return Exit::good;
+}
+
+Outcome<Exit> undeploy(Context& context, const NetOptions& options) {
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const auto answer = master->remove(model_target(context.model_name(), {"nets", options.net}));
+    if (!answer) return std::unexpected(answer.error());
+    print(context.json ? *answer : fmt::format("net '{}' is no longer deployed", options.net));
+    return Exit::good;
+}
+
+Outcome<Exit> versions(Context& context, const NetOptions& options) {
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const auto answer =
+        master->get(model_target(context.model_name(), {"nets", options.net, "versions"}));
+    if (!answer) return std::unexpected(answer.error());
+    if (context.json) {
+        print(*answer);
+        return Exit::good;
+    }
+    const auto page = parsed(*answer);
+    if (!page) return std::unexpected(page.error());
+    Table table({"VERSION", "DEPLOYED", "BY", "DIGEST"});
+    for (const auto& version : page->at("items"))
+        table.add(
+            {field(version, "version"),
+             field(version, "at"),
+             field(version, "by"),
+             field(version, "digest")}
+        );
+    table.print();
+    return Exit::good;
+}
+
+Outcome<Exit> schema(Context& /*context*/, const NoOptions& /*options*/) {
+    print(nets::document_schema());
+    return Exit::good;
+}
+
+}  // namespace
+
+void add_net(CLI::App& app, Context& context) {
+    auto& group = add_group(app, "net", "Nets: check, deploy, look");
+    add_command<FileOptions>(
+        group,
+        {"check", "Every fault of a net document, without a master", Takes::nothing},
+        context,
+        &declare_file,
+        &check
+    );
+    add_command<DeployOptions>(
+        group, {"deploy", "Deploy a version of a net"}, context, &declare_deploy, &deploy
+    );
+    add_command<NoOptions>(group, {"list", "Nets deployed"}, context, &declare_nothing, &list);
+    add_command<NetOptions>(
+        group, {"show", "One net and its marking"}, context, &declare_net, &show
+    );
+    add_command<NetOptions>(
+        group, {"versions", "Every version of a net"}, context, &declare_net, &versions
+    );
+    add_command<FileOptions>(
+        group, {"diff", "What a deployment would change"}, context, &declare_file, &diff
+    );
+    add_command<NetOptions>(
+        group, {"undeploy", "Take a net back that nothing uses"}, context, &declare_net, &undeploy
+    );
+    add_command<NoOptions>(
+        group,
+        {"schema", "The JSON Schema of net documents, for editors", Takes::nothing},
+        context,
+        &declare_nothing,
+        &schema
+    );
+}
+
+}  // namespace cli
