@@ -168,6 +168,7 @@ private:
         std::optional<base::Duration> silent_since;
         base::Timestamp last_seen;
         bool draining = false;
+        bool draining_told = false;  ///< it knows that the master knows
         std::set<std::string> ended_names;
     };
 

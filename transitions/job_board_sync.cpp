@@ -22,6 +22,7 @@ JobBoard::Session* JobBoard::session_of(
     session.name = request.session;
     session.introduced = false;
     session.highest_seq = 0;
+    session.draining_told = false;
     session.open.clear();
     session.replies.clear();
     session.drops.clear();
