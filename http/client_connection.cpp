@@ -201,8 +201,9 @@ Task<base::Result<void>> ClientConnection::upload(
         const auto size = upload.length ? std::string() : fmt::format("{:x}\r\n", piece->size());
         const std::string_view end = upload.length ? "" : "\r\n";
         if (auto sent = co_await write({size, *piece, end}, limits); !sent) {
-            if (wire_->reading()) co_return sent;
-            break;
+            // The server may have answered and closed: the answer says why.
+            if (sent.error().code == ErrorCode::upstream) break;
+            co_return sent;
         }
         if (piece->empty()) co_return base::Result<void>();
     }

@@ -1,6 +1,7 @@
 #include "http/wire.hpp"
 
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -15,6 +16,7 @@ namespace asio = boost::asio;
 
 constexpr std::size_t first_bytes = 4096;
 constexpr std::size_t body_buffer_bytes = 65536;
+constexpr std::size_t written_without_wait_max = 262144;
 
 }  // namespace
 
@@ -81,6 +83,7 @@ Task<boost::system::error_code> Wire::write(
     Pieces pieces, Watchdog& watchdog, base::Duration timeout
 ) {
     Io io = transport_->write_now(pieces);
+    written_without_wait_ += io.bytes;
     bool waited = false;
     for (;;) {
         if (io.error) break;
@@ -90,7 +93,13 @@ Task<boost::system::error_code> Wire::write(
         waited = true;
         io = co_await transport_->write_some(pieces);
     }
-    if (waited) watchdog.disarm();
+    if (waited) {
+        watchdog.disarm();
+        written_without_wait_ = 0;
+    } else if (written_without_wait_ > written_without_wait_max) {
+        written_without_wait_ = 0;
+        co_await asio::post(transport_->socket().get_executor(), asio::use_awaitable);
+    }
     co_return io.error;
 }
 

@@ -37,7 +37,8 @@ public:
     /// A read is under way and nothing has come.
     [[nodiscard]] bool reading() const { return reading_; }
 
-    /// Writes all. `watchdog` cuts a peer that takes nothing for `timeout`.
+    /// Writes all. `watchdog` cuts a peer that takes nothing for `timeout`. Lets others run now and
+    /// then, also when it never has to wait.
     Task<boost::system::error_code> write(
         Pieces pieces, Watchdog& watchdog, base::Duration timeout
     );
@@ -52,6 +53,7 @@ private:
     std::string buffer_;
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
+    std::size_t written_without_wait_ = 0;
     bool reading_ = false;
     std::optional<boost::system::error_code> read_ahead_;
     std::move_only_function<void()> waiting_;

@@ -77,6 +77,8 @@ TEST_CASE("a peer that does not take its answer is cut") {
     auto server = server_with({.write_idle = base::milliseconds(200)});
     RawPeer peer((*server).port());
     peer.send(get("/much"));
+    while (!peer.readable_within_ms(1000)) {
+    }
     while ((*server).connections() > 0)
         peer.readable_within_ms(20);
     CHECK(peer.read_all().size() < std::size_t{64} << 20U);
