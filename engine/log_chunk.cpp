@@ -4,14 +4,12 @@
 
 namespace engine {
 
-void append_frame(std::string& chunk, std::string_view bytes, const base::Digest& hash) {
-    const auto size = static_cast<std::uint32_t>(bytes.size());
-    char header[frame_header_bytes];
+FrameHeader frame_header(std::size_t size, const base::Digest& hash) {
+    FrameHeader header;
     for (unsigned i = 0; i < 4; ++i)
         header[i] = static_cast<char>(size >> (8U * i));
-    std::memcpy(header + 4, hash.bytes.data(), hash.bytes.size());
-    chunk.append(header, sizeof header);
-    chunk.append(bytes);
+    std::memcpy(header.data() + 4, hash.bytes.data(), hash.bytes.size());
+    return header;
 }
 
 std::optional<StoredRecord> ChunkReader::next() {

@@ -2,6 +2,7 @@
 
 #include "engine/log.hpp"
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -17,7 +18,8 @@ namespace engine {
 inline constexpr std::size_t chunk_bytes_max = std::size_t{64} << 10U;
 inline constexpr std::size_t frame_header_bytes = 4 + 32;
 
-void append_frame(std::string& chunk, std::string_view bytes, const base::Digest& hash);
+using FrameHeader = std::array<char, frame_header_bytes>;
+FrameHeader frame_header(std::size_t size, const base::Digest& hash);
 
 /// Reads frames off the front of a chunk.
 class ChunkReader {

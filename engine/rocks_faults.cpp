@@ -1,7 +1,6 @@
 #include "base/files.hpp"
 #include "engine/rocks_store.hpp"
 
-#include <rocksdb/file_checksum.h>
 #include <rocksdb/file_system.h>
 #include <rocksdb/metadata.h>
 
@@ -12,6 +11,30 @@
 namespace engine {
 
 namespace {
+
+class FileSum final : public rocksdb::FileChecksumGenerator {
+public:
+    void Update(const char* data, std::size_t size) override { sum_.update({data, size}); }
+    void Finalize() override { text_ = sum_.finish().hex(); }
+    [[nodiscard]] std::string GetChecksum() const override { return text_; }
+    [[nodiscard]] const char* Name() const override { return "sha256"; }
+
+private:
+    base::Sha256 sum_;
+    std::string text_;
+};
+
+class FileSums final : public rocksdb::FileChecksumGenFactory {
+public:
+    std::unique_ptr<rocksdb::FileChecksumGenerator> CreateFileChecksumGenerator(
+        const rocksdb::FileChecksumGenContext& context
+    ) override {
+        const std::string& name = context.requested_checksum_func_name;
+        if (!name.empty() && name != "sha256") return nullptr;
+        return std::make_unique<FileSum>();
+    }
+    [[nodiscard]] const char* Name() const override { return "sha256"; }
+};
 
 struct KeyRange {
     std::string model;
@@ -39,17 +62,16 @@ base::Result<std::string> checksum_of(
     std::unique_ptr<rocksdb::FSSequentialFile> reader;
     auto status = disk.NewSequentialFile(path, rocksdb::FileOptions{}, &reader, nullptr);
     if (!status.ok()) return base::fail(rocks_error("open " + path, status));
-    const auto sum = rocksdb::GetFileChecksumGenCrc32cFactory()->CreateFileChecksumGenerator({});
+    base::Sha256 sum;
     std::string buffer(std::size_t{1} << 18U, '\0');
     for (;;) {
         rocksdb::Slice piece;
         status = reader->Read(buffer.size(), rocksdb::IOOptions{}, &piece, buffer.data(), nullptr);
         if (!status.ok()) return base::fail(rocks_error("read " + path, status));
         if (piece.empty()) break;
-        sum->Update(piece.data(), piece.size());
+        sum.update({piece.data(), piece.size()});
     }
-    sum->Finalize();
-    return sum->GetChecksum();
+    return sum.finish().hex();
 }
 
 /// A running database removes files that a compaction has replaced: not while they are read.
@@ -69,6 +91,10 @@ private:
 };
 
 }  // namespace
+
+std::shared_ptr<rocksdb::FileChecksumGenFactory> rocks_checksums() {
+    return std::make_shared<FileSums>();
+}
 
 base::Result<std::vector<StorageFault>> rocks_file_faults(rocksdb::DB& database) {
     const FilesStay stay(database);

@@ -13,7 +13,10 @@ RocksLog::RocksLog(RocksDatabase opened, HeadsFile heads, const RocksLogOptions&
     : database_(std::move(opened.database)),
       found_at_opening_(std::move(opened.faults)),
       heads_(std::move(heads)),
-      options_(options) {}
+      options_(options) {
+    // A chunk has at most this many records, so that the headers never move.
+    frame_headers_.reserve(chunk_bytes_max / frame_header_bytes + 1);
+}
 
 RocksLog::~RocksLog() {
     if (options_.access == LogAccess::read_only) return;
@@ -68,47 +71,58 @@ AppendOutcome RocksLog::judge(const Append& request) {
     return {AppendStatus::committed, 0, {}};
 }
 
-void RocksLog::put(const Append& request, rocksdb::WriteBatch& batch) {
+void RocksLog::put_chunk(std::string_view model, Seq first) {
+    if (frames_.empty()) return;
+    const std::string key_text = rocks_chunk_key(model, first);
+    const rocksdb::Slice key(key_text);
+    const auto count = static_cast<int>(frames_.size());
+    batch_.Put(rocksdb::SliceParts(&key, 1), rocksdb::SliceParts(frames_.data(), count));
+    frames_.clear();
+    frame_headers_.clear();
+}
+
+void RocksLog::put(const Append& request) {
     Seq first = request.expected_seq + 1;
     Seq next = first;
-    chunk_.clear();
-    const auto end_chunk = [&] {
-        if (chunk_.empty()) return;
-        batch.Put(rocks_chunk_key(request.model, first), chunk_);
-        chunk_.clear();
-        first = next;
-    };
+    std::size_t chunk_bytes = 0;
     for (const ChainedBatch& chained : request.batches) {
         std::string_view rest = chained.batch.bytes;
         for (std::size_t i = 0; i < chained.hashes.size(); ++i) {
-            const std::size_t size = chained.batch.records[i].size;
-            append_frame(chunk_, rest.substr(0, size), chained.hashes[i]);
-            rest.remove_prefix(size);
+            const auto record = rest.substr(0, chained.batch.records[i].size);
+            rest.remove_prefix(record.size());
+            frame_headers_.push_back(frame_header(record.size(), chained.hashes[i]));
+            const FrameHeader& header = frame_headers_.back();
+            frames_.emplace_back(header.data(), header.size());
+            frames_.emplace_back(record.data(), record.size());
             ++next;
-            if (chunk_.size() >= chunk_bytes_max) end_chunk();
+            chunk_bytes += header.size() + record.size();
+            if (chunk_bytes < chunk_bytes_max) continue;
+            put_chunk(request.model, first);
+            first = next;
+            chunk_bytes = 0;
         }
     }
-    end_chunk();
+    put_chunk(request.model, first);
     const RocksHead head{
         .epoch = request.epoch, .head = {.seq = next - 1, .hash = request.idempotency_key()}
     };
-    batch.Put(rocks_head_key(request.model), rocks_head_value(head));
+    batch_.Put(rocks_head_key(request.model), rocks_head_value(head));
 }
 
 std::vector<AppendOutcome> RocksLog::append(std::span<const Append> requests) {
     const std::scoped_lock lock(writing_);
     std::vector<AppendOutcome> outcomes;
     outcomes.reserve(requests.size());
-    rocksdb::WriteBatch batch;
+    batch_.Clear();
     for (const Append& request : requests) {
         outcomes.push_back(judge(request));
         const AppendOutcome& outcome = outcomes.back();
-        if (outcome.status == AppendStatus::committed && outcome.seq == 0) put(request, batch);
+        if (outcome.status == AppendStatus::committed && outcome.seq == 0) put(request);
     }
-    if (batch.Count() == 0) return outcomes;
+    if (batch_.Count() == 0) return outcomes;
     rocksdb::WriteOptions write;
     write.sync = options_.durability == Durability::sync;
-    const auto status = database_->Write(write, &batch);
+    const auto status = database_->Write(write, &batch_);
     if (!status.ok()) {
         const auto error = rocks_error("write to the log", status);
         base::log_error(error.message);

@@ -3,7 +3,6 @@
 #include "engine/rocks_store.hpp"
 
 #include <rocksdb/cache.h>
-#include <rocksdb/file_checksum.h>
 #include <rocksdb/table.h>
 
 #include <algorithm>
@@ -39,7 +38,7 @@ rocksdb::Options rocks_options(rocksdb::Env& env, rocksdb::WALRecoveryMode recov
     options.enable_blob_files = true;
     options.min_blob_size = blob_bytes_min;
     options.blob_compression_type = rocksdb::kNoCompression;
-    options.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
+    options.file_checksum_gen_factory = rocks_checksums();
     options.info_log_level = rocksdb::WARN_LEVEL;
     options.keep_log_file_num = 2;
     options.max_log_file_size = std::size_t{1} << 20U;

@@ -2,10 +2,12 @@
 
 #include "base/guarded.hpp"
 #include "engine/heads_file.hpp"
+#include "engine/log_chunk.hpp"
 #include "engine/rocks_log.hpp"
 
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
+#include <rocksdb/file_checksum.h>
 
 #include <filesystem>
 #include <map>
@@ -51,6 +53,9 @@ base::Result<RocksDatabase> open_rocks_database(
     const RocksLogOptions& options,
     const HeadsFile& heads
 );
+/// The checksum kept for every file of the database: its sha256, which costs less here than
+/// RocksDB's own crc32c (Debian's build computes that without the processor's help).
+std::shared_ptr<rocksdb::FileChecksumGenFactory> rocks_checksums();
 /// Files of the database whose bytes are no longer those that were written.
 base::Result<std::vector<StorageFault>> rocks_file_faults(rocksdb::DB& database);
 /// The head that the database holds; of an unknown model an empty one. `tamper` when damaged.
@@ -79,7 +84,8 @@ private:
     base::Result<Seq> last_seq(std::string_view model);
     base::Result<RocksHead> known_head(std::string_view model);
     AppendOutcome judge(const Append& request);
-    void put(const Append& request, rocksdb::WriteBatch& batch);
+    void put(const Append& request);
+    void put_chunk(std::string_view model, Seq first);
     void after_write(std::span<const Append> requests, std::vector<AppendOutcome>& outcomes);
 
     std::unique_ptr<rocksdb::DB> database_;
@@ -92,7 +98,11 @@ private:
     /// What the database holds for the models in use, and the epochs of owners that have not yet
     /// appended.
     base::Guarded<Heads> known_;
-    std::string chunk_;
+    /// The write that is being put together, and the pieces of its current chunk: kept, so that
+    /// their memory is used again.
+    rocksdb::WriteBatch batch_;
+    std::vector<FrameHeader> frame_headers_;
+    std::vector<rocksdb::Slice> frames_;
 };
 
 }  // namespace engine
