@@ -96,7 +96,7 @@ std::shared_ptr<rocksdb::FileChecksumGenFactory> rocks_checksums() {
     return std::make_shared<FileSums>();
 }
 
-base::Result<std::vector<StorageFault>> rocks_file_faults(rocksdb::DB& database) {
+std::vector<StorageFault> rocks_file_faults(rocksdb::DB& database) {
     const FilesStay stay(database);
     std::map<std::string, KeyRange> ranges;
     std::vector<rocksdb::LiveFileMetaData> tables;
@@ -109,8 +109,11 @@ base::Result<std::vector<StorageFault>> rocks_file_faults(rocksdb::DB& database)
     options.wal_size_for_flush = std::numeric_limits<std::uint64_t>::max();
     std::vector<rocksdb::LiveFileStorageInfo> files;
     const auto status = database.GetLiveFilesStorageInfo(options, &files);
-    if (!status.ok()) return base::fail(rocks_error("list the files of the log", status));
     std::vector<StorageFault> faults;
+    if (!status.ok()) {
+        // Listing looks into the write-ahead log, which may be what is damaged.
+        faults.push_back({.message = rocks_error("list the files of the log", status).message});
+    }
     for (const auto& file : files) {
         const bool immutable =
             file.file_type == rocksdb::kTableFile || file.file_type == rocksdb::kBlobFile;

@@ -9,22 +9,22 @@
 
 namespace engine {
 
-RocksLog::RocksLog(RocksDatabase opened, HeadsFile heads, const RocksLogOptions& options)
-    : database_(std::move(opened.database)),
+RocksLog::RocksLog(Place place, RocksDatabase opened, HeadsFile heads)
+    : place_(std::move(place)),
       found_at_opening_(std::move(opened.faults)),
       heads_(std::move(heads)),
-      options_(options) {
+      database_(std::move(opened.database)) {
     // A chunk has at most this many records, so that the headers never move.
     frame_headers_.reserve(chunk_bytes_max / frame_header_bytes + 1);
 }
 
 RocksLog::~RocksLog() {
-    if (options_.access == LogAccess::read_only) return;
+    if (place_.options.access == LogAccess::read_only || failed_ || !database_) return;
     if (const auto status = database_->FlushWAL(true); !status.ok()) {
         base::log_error(rocks_error("sync the log", status).message);
         return;
     }
-    if (options_.durability == Durability::relaxed) {
+    if (place_.options.durability == Durability::relaxed) {
         // Only now are they known not to be ahead of the disk.
         known_.with([&](const Heads& known) {
             for (const auto& [model, head] : known) {
@@ -112,6 +112,10 @@ void RocksLog::put(const Append& request) {
 std::vector<AppendOutcome> RocksLog::append(std::span<const Append> requests) {
     const std::scoped_lock lock(writing_);
     std::vector<AppendOutcome> outcomes;
+    if (failed_) {
+        const std::string why = "an earlier write to the log failed";
+        return {requests.size(), AppendOutcome{AppendStatus::unknown, 0, why}};
+    }
     outcomes.reserve(requests.size());
     batch_.Clear();
     for (const Append& request : requests) {
@@ -121,11 +125,12 @@ std::vector<AppendOutcome> RocksLog::append(std::span<const Append> requests) {
     }
     if (batch_.Count() == 0) return outcomes;
     rocksdb::WriteOptions write;
-    write.sync = options_.durability == Durability::sync;
+    write.sync = place_.options.durability == Durability::sync;
     const auto status = database_->Write(write, &batch_);
     if (!status.ok()) {
         const auto error = rocks_error("write to the log", status);
         base::log_error(error.message);
+        failed_ = true;
         for (AppendOutcome& outcome : outcomes)
             outcome = {AppendStatus::unknown, 0, error.message};
         // What the database holds now must be read from it.
@@ -154,7 +159,7 @@ void RocksLog::after_write(std::span<const Append> requests, std::vector<AppendO
                 std::string(request.model), RocksHead{.epoch = request.epoch, .head = head}
             );
         });
-        if (options_.durability == Durability::relaxed) continue;
+        if (place_.options.durability == Durability::relaxed) continue;
         if (auto noted = heads_.note(request.model, head); !noted) {
             base::log_warning(noted.error().message);
         }
@@ -163,14 +168,13 @@ void RocksLog::after_write(std::span<const Append> requests, std::vector<AppendO
 
 base::Result<Epoch> RocksLog::own(std::string_view model) {
     const std::scoped_lock lock(writing_);
-    if (options_.access == LogAccess::read_only) {
+    if (place_.options.access == LogAccess::read_only) {
         return base::fail(base::ErrorCode::unsupported, "the log was opened for reading only");
     }
     const auto kept = heads_.find(model);
     if (!kept) return base::fail(kept.error());
-    // After a failed write the database may refuse all further ones until it is told to go on.
-    if (const auto status = database_->Resume(); !status.ok()) {
-        return base::fail(rocks_error("resume the log", status));
+    if (failed_) {
+        if (auto opened = reopen(); !opened) return base::fail(opened.error());
     }
     auto head = known_head(model);
     if (!head) return base::fail(head.error());
@@ -189,18 +193,34 @@ base::Result<Epoch> RocksLog::own(std::string_view model) {
     ++head->epoch;
     if (head->head.seq > 0) {
         rocksdb::WriteOptions write;
-        write.sync = options_.durability == Durability::sync;
+        write.sync = place_.options.durability == Durability::sync;
         const auto status = database_->Put(write, rocks_head_key(model), rocks_head_value(*head));
-        if (!status.ok()) return base::fail(rocks_error("write to the log", status));
+        if (!status.ok()) {
+            failed_ = true;
+            return base::fail(rocks_error("write to the log", status));
+        }
     }
     known_.with([&](Heads& known) { known.insert_or_assign(std::string(model), *head); });
     return head->epoch;
 }
 
+base::Result<void> RocksLog::reopen() {
+    const std::unique_lock lock(open_);
+    database_.reset();
+    auto opened = open_rocks_database(place_.env, place_.folder, place_.options, heads_);
+    if (!opened) return base::fail(opened.error());
+    database_ = std::move(opened->database);
+    failed_ = false;
+    base::log_warning("the log was reopened after a failed write");
+    return {};
+}
+
 base::Result<LogHead> RocksLog::head(std::string_view model) {
-    const auto known = known_head(model);
-    if (!known) return base::fail(known.error());
-    return known->head;
+    return reading([&]() -> base::Result<LogHead> {
+        const auto known = known_head(model);
+        if (!known) return base::fail(known.error());
+        return known->head;
+    });
 }
 
 base::Result<Seq> RocksLog::last_seq(std::string_view model) {
@@ -216,24 +236,28 @@ base::Result<LogHead> RocksLog::head_kept_apart(std::string_view model) {
 }
 
 base::Result<std::vector<StorageFault>> RocksLog::storage_faults() {
-    auto faults = rocks_file_faults(*database_);
-    if (faults) faults->insert(faults->end(), found_at_opening_.begin(), found_at_opening_.end());
-    return faults;
+    return reading([&]() -> base::Result<std::vector<StorageFault>> {
+        auto faults = rocks_file_faults(*database_);
+        faults.insert(faults.end(), found_at_opening_.begin(), found_at_opening_.end());
+        return faults;
+    });
 }
 
 base::Result<std::vector<std::string>> RocksLog::models() {
-    std::set<std::string> names;
-    for (std::string& name : heads_.models())
-        names.insert(std::move(name));
-    const std::unique_ptr<rocksdb::Iterator> heads(database_->NewIterator(rocksdb::ReadOptions{}));
-    for (heads->Seek("h"); heads->Valid(); heads->Next()) {
-        names.insert(heads->key().ToString().substr(1));
-    }
-    // Of damaged ones at least those with a head kept apart are told.
-    if (!heads->status().ok() && names.empty()) {
-        return base::fail(rocks_error("list the models of the log", heads->status()));
-    }
-    return std::vector<std::string>(names.begin(), names.end());
+    return reading([&]() -> base::Result<std::vector<std::string>> {
+        std::set<std::string> names;
+        for (std::string& name : heads_.models())
+            names.insert(std::move(name));
+        const std::unique_ptr<rocksdb::Iterator> heads(database_->NewIterator({}));
+        for (heads->Seek("h"); heads->Valid(); heads->Next()) {
+            names.insert(heads->key().ToString().substr(1));
+        }
+        // Of damaged ones at least those with a head kept apart are told.
+        if (!heads->status().ok() && names.empty()) {
+            return base::fail(rocks_error("list the models of the log", heads->status()));
+        }
+        return std::vector<std::string>(names.begin(), names.end());
+    });
 }
 
 }  // namespace engine

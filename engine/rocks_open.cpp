@@ -6,6 +6,7 @@
 #include <rocksdb/table.h>
 
 #include <algorithm>
+#include <cstdarg>
 #include <fmt/format.h>
 #include <system_error>
 
@@ -51,12 +52,20 @@ rocksdb::Options rocks_options(rocksdb::Env& env, rocksdb::WALRecoveryMode recov
     return options;
 }
 
+/// RocksDB's own diary would be a file in the folder, which an audit must not touch.
+class NoDiary final : public rocksdb::Logger {
+public:
+    using rocksdb::Logger::Logv;
+    void Logv(const char* /*format*/, va_list /*arguments*/) override {}
+};
+
 base::Result<std::unique_ptr<rocksdb::DB>> open_read_only(
     rocksdb::Env& env, const std::filesystem::path& path, rocksdb::WALRecoveryMode recovery
 ) {
     rocksdb::DB* database = nullptr;
     auto options = rocks_options(env, recovery);
     options.create_if_missing = false;
+    options.info_log = std::make_shared<NoDiary>();
     const auto status = rocksdb::DB::OpenForReadOnly(options, path.string(), &database);
     if (!status.ok()) return base::fail(rocks_error("open the log in " + path.string(), status));
     return std::unique_ptr<rocksdb::DB>(database);
@@ -207,7 +216,11 @@ base::Result<std::unique_ptr<EventLog>> open_rocks_log_on(
         if (writable || heads->models().empty()) return base::fail(database.error());
         return std::make_unique<UnreadableLog>(std::move(*heads), database.error());
     }
-    return std::make_unique<RocksLog>(std::move(*database), std::move(*heads), options);
+    return std::make_unique<RocksLog>(
+        RocksLog::Place{.env = env, .folder = folder, .options = options},
+        std::move(*database),
+        std::move(*heads)
+    );
 }
 
 base::Result<std::unique_ptr<EventLog>> open_rocks_log(

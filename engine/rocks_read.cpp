@@ -83,6 +83,16 @@ void trim(RecordPage& page, const ReadLimit& limit) {
 }  // namespace
 
 base::Result<RecordPage> RocksLog::read(std::string_view model, Seq from, const ReadLimit& limit) {
+    return reading([&] { return read_page(model, from, limit); });
+}
+
+base::Result<Seq> RocksLog::next_readable(std::string_view model, Seq from) {
+    return reading([&] { return find_readable(model, from); });
+}
+
+base::Result<RecordPage> RocksLog::read_page(
+    std::string_view model, Seq from, const ReadLimit& limit
+) {
     base::check(from > 0, "the first record has seq 1");
     const auto end = last_seq(model);
     if (!end) return base::fail(end.error());
@@ -108,12 +118,12 @@ base::Result<RecordPage> RocksLog::read(std::string_view model, Seq from, const 
     return page;
 }
 
-base::Result<Seq> RocksLog::next_readable(std::string_view model, Seq from) {
+base::Result<Seq> RocksLog::find_readable(std::string_view model, Seq from) {
     const auto end = last_seq(model);
     if (!end) return base::fail(end.error());
     ChunkCursor cursor(*database_, model);
     for (Seq bad = from; bad <= *end;) {
-        if (read(model, bad, {.records_max = 1})) return bad;
+        if (read_page(model, bad, {.records_max = 1})) return bad;
         // Some later chunk begins a readable stretch. Chunks hidden by one damaged block are
         // neighbours: leap ahead until a chunk can be read, then halve back to the first that can.
         cursor.seek_holder(*end);

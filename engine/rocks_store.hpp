@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,13 +58,19 @@ base::Result<RocksDatabase> open_rocks_database(
 /// RocksDB's own crc32c (Debian's build computes that without the processor's help).
 std::shared_ptr<rocksdb::FileChecksumGenFactory> rocks_checksums();
 /// Files of the database whose bytes are no longer those that were written.
-base::Result<std::vector<StorageFault>> rocks_file_faults(rocksdb::DB& database);
+std::vector<StorageFault> rocks_file_faults(rocksdb::DB& database);
 /// The head that the database holds; of an unknown model an empty one. `tamper` when damaged.
 base::Result<RocksHead> read_rocks_head(rocksdb::DB& database, std::string_view model);
 
 class RocksLog final : public EventLog {
 public:
-    RocksLog(RocksDatabase opened, HeadsFile heads, const RocksLogOptions& options);
+    /// Where a log is, and how it is opened.
+    struct Place {
+        rocksdb::Env& env;
+        std::filesystem::path folder;
+        RocksLogOptions options;
+    };
+    RocksLog(Place place, RocksDatabase opened, HeadsFile heads);
     ~RocksLog() override;
 
     std::vector<AppendOutcome> append(std::span<const Append> requests) override;
@@ -79,6 +86,12 @@ public:
 private:
     using Heads = std::map<std::string, RocksHead, std::less<>>;
 
+    /// Runs `action` while the database stays open.
+    template <class Action>
+    auto reading(Action&& action) -> decltype(action());
+    base::Result<RecordPage> read_page(std::string_view model, Seq from, const ReadLimit& limit);
+    base::Result<Seq> find_readable(std::string_view model, Seq from);
+    base::Result<void> reopen();
     /// The last seq that reading may find: that of the head, or when the head cannot be read, of
     /// the one kept apart.
     base::Result<Seq> last_seq(std::string_view model);
@@ -88,13 +101,19 @@ private:
     void put_chunk(std::string_view model, Seq first);
     void after_write(std::span<const Append> requests, std::vector<AppendOutcome>& outcomes);
 
-    std::unique_ptr<rocksdb::DB> database_;
+    const Place place_;
     const std::vector<StorageFault> found_at_opening_;
     HeadsFile heads_;
-    const RocksLogOptions options_;
-    /// Held while the database is written, and it guards nothing else: an append and a change of
-    /// owner must not pass each other. Readers never take it.
+    /// Held while the database is written: an append and a change of owner must not pass each
+    /// other. Guards what only writers use. Readers never take it.
     std::mutex writing_;
+    /// Guards that the database is open: held shared while it is read, alone while it is reopened
+    /// (which needs `writing_`, too).
+    std::shared_mutex open_;
+    /// Nothing when it could not be reopened.
+    std::unique_ptr<rocksdb::DB> database_;
+    /// A write failed: RocksDB takes no other before it is reopened.
+    bool failed_ = false;
     /// What the database holds for the models in use, and the epochs of owners that have not yet
     /// appended.
     base::Guarded<Heads> known_;
@@ -104,5 +123,14 @@ private:
     std::vector<FrameHeader> frame_headers_;
     std::vector<rocksdb::Slice> frames_;
 };
+
+template <class Action>
+auto RocksLog::reading(Action&& action) -> decltype(action()) {
+    const std::shared_lock lock(open_);
+    if (!database_) {
+        return base::fail(base::ErrorCode::internal, "the log could not be reopened after a fault");
+    }
+    return action();
+}
 
 }  // namespace engine
