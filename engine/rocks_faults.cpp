@@ -5,8 +5,6 @@
 #include <rocksdb/metadata.h>
 
 #include <fmt/format.h>
-#include <limits>
-#include <map>
 
 namespace engine {
 
@@ -42,8 +40,15 @@ struct KeyRange {
     Seq last = 0;
 };
 
-/// The records that a file may hold, when it holds chunks of one model only.
-KeyRange key_range(const rocksdb::LiveFileMetaData& file) {
+/// A file of the database that is never changed once it is written.
+struct ImmutableFile {
+    std::string path;
+    std::string checksum;
+    KeyRange range;
+};
+
+/// The records that a table may hold, when it holds chunks of one model only.
+KeyRange key_range(const rocksdb::SstFileMetaData& file) {
     const auto model = [](std::string_view key) -> std::string_view {
         if (key.size() < 10 || key.front() != 'c') return {};
         return key.substr(1, key.size() - 10);
@@ -55,10 +60,26 @@ KeyRange key_range(const rocksdb::LiveFileMetaData& file) {
     };
 }
 
-base::Result<std::string> checksum_of(
-    rocksdb::FileSystem& disk, const rocksdb::LiveFileStorageInfo& file
-) {
-    const std::string path = file.directory + "/" + file.relative_filename;
+std::vector<ImmutableFile> immutable_files(rocksdb::DB& database) {
+    rocksdb::ColumnFamilyMetaData all;
+    database.GetColumnFamilyMetaData(&all);
+    std::vector<ImmutableFile> files;
+    for (const auto& level : all.levels) {
+        for (const auto& table : level.files) {
+            files.push_back(
+                {table.directory + "/" + table.relative_filename,
+                 table.file_checksum,
+                 key_range(table)}
+            );
+        }
+    }
+    for (const auto& blob : all.blob_files) {
+        files.push_back({blob.blob_file_path + "/" + blob.blob_file_name, blob.checksum_value, {}});
+    }
+    return files;
+}
+
+base::Result<std::string> checksum_of(rocksdb::FileSystem& disk, const std::string& path) {
     std::unique_ptr<rocksdb::FSSequentialFile> reader;
     auto status = disk.NewSequentialFile(path, rocksdb::FileOptions{}, &reader, nullptr);
     if (!status.ok()) return base::fail(rocks_error("open " + path, status));
@@ -68,10 +89,9 @@ base::Result<std::string> checksum_of(
         rocksdb::Slice piece;
         status = reader->Read(buffer.size(), rocksdb::IOOptions{}, &piece, buffer.data(), nullptr);
         if (!status.ok()) return base::fail(rocks_error("read " + path, status));
-        if (piece.empty()) break;
+        if (piece.empty()) return sum.finish().hex();
         sum.update({piece.data(), piece.size()});
     }
-    return sum.finish().hex();
 }
 
 /// A running database removes files that a compaction has replaced: not while they are read.
@@ -98,36 +118,17 @@ std::shared_ptr<rocksdb::FileChecksumGenFactory> rocks_checksums() {
 
 std::vector<StorageFault> rocks_file_faults(rocksdb::DB& database) {
     const FilesStay stay(database);
-    std::map<std::string, KeyRange> ranges;
-    std::vector<rocksdb::LiveFileMetaData> tables;
-    database.GetLiveFilesMetaData(&tables);
-    for (const auto& table : tables)
-        ranges[table.relative_filename] = key_range(table);
-
-    rocksdb::LiveFilesStorageInfoOptions options;
-    options.include_checksum_info = true;
-    options.wal_size_for_flush = std::numeric_limits<std::uint64_t>::max();
-    std::vector<rocksdb::LiveFileStorageInfo> files;
-    const auto status = database.GetLiveFilesStorageInfo(options, &files);
     std::vector<StorageFault> faults;
-    if (!status.ok()) {
-        // Listing looks into the write-ahead log, which may be what is damaged.
-        faults.push_back({.message = rocks_error("list the files of the log", status).message});
-    }
-    for (const auto& file : files) {
-        const bool immutable =
-            file.file_type == rocksdb::kTableFile || file.file_type == rocksdb::kBlobFile;
-        if (!immutable || file.file_checksum.empty()) continue;
-        const auto sum = checksum_of(*database.GetFileSystem(), file);
-        if (sum && *sum == file.file_checksum) continue;
-        const std::string name = file.relative_filename;
-        const KeyRange range = ranges[name];
+    for (const ImmutableFile& file : immutable_files(database)) {
+        const auto sum = checksum_of(*database.GetFileSystem(), file.path);
+        if (sum && *sum == file.checksum) continue;
         faults.push_back(
-            {.model = range.model,
-             .first = range.first,
-             .last = range.last,
-             .message = sum ? fmt::format("the bytes of {} are not those that were written", name)
-                            : sum.error().message}
+            {.model = file.range.model,
+             .first = file.range.first,
+             .last = file.range.last,
+             .message =
+                 sum ? fmt::format("the bytes of {} are not those that were written", file.path)
+                     : sum.error().message}
         );
     }
     return faults;

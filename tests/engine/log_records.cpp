@@ -82,4 +82,18 @@ bool chained_up_to(EventLog& log, std::string_view model, Seq last) {
     return true;
 }
 
+std::string told(const LogAudit& audit) {
+    std::string text;
+    for (const auto& report : audit.models) {
+        for (const auto& finding : report.findings) {
+            text += fmt::format(
+                "{} {}-{} {}; ", report.model, finding.first, finding.last, name(finding.fault)
+            );
+        }
+    }
+    for (const auto& fault : audit.unexplained)
+        text += "storage: " + fault.message + "; ";
+    return text;
+}
+
 }  // namespace engine::testing

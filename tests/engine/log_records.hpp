@@ -1,5 +1,6 @@
 #pragma once
 
+#include "engine/audit.hpp"
 #include "engine/chain.hpp"
 #include "engine/log.hpp"
 
@@ -32,5 +33,8 @@ std::vector<std::string> all_records(EventLog& log, std::string_view model, Seq 
 
 /// Whether the readable records 1 to `last` are chained without a gap.
 bool chained_up_to(EventLog& log, std::string_view model, Seq last);
+
+/// Every finding and unexplained fault, as text.
+std::string told(const LogAudit& audit);
 
 }  // namespace engine::testing

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fmt/format.h>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -16,6 +15,7 @@
 #include <vector>
 
 using engine::Seq;
+using engine::testing::told;
 namespace fs = std::filesystem;
 
 namespace {
@@ -90,20 +90,6 @@ std::vector<std::size_t> positions(const fs::path& path, std::size_t count) {
         found.push_back(size - back);
     }
     return found;
-}
-
-std::string told(const engine::LogAudit& audit) {
-    std::string text;
-    for (const auto& report : audit.models) {
-        for (const auto& finding : report.findings) {
-            text += fmt::format(
-                "{} {}-{} {}; ", report.model, finding.first, finding.last, name(finding.fault)
-            );
-        }
-    }
-    for (const auto& fault : audit.unexplained)
-        text += "storage: " + fault.message + "; ";
-    return text;
 }
 
 /// No damage may make a log that opens for writing forget what was acknowledged.

@@ -69,7 +69,7 @@ struct Machine {
         const auto audit = engine::verify_all(*log, [](std::string_view) {
                                return engine::AuditOptions{};
                            }).value();
-        CHECK(audit.ok());
+        CHECK_MESSAGE(audit.ok(), engine::testing::told(audit));
     }
 };
 
