@@ -15,6 +15,7 @@
 #include <memory>
 #include <semaphore>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -51,8 +52,14 @@ void render(engine::RecordBatch& batch, engine::Seq seq) {
     );
 }
 
-/// Renders on this thread, commits on another; seconds at each of `marks` records, all durable.
-std::vector<double> committed(
+struct Moment {
+    double seconds = 0;
+    double cpu_seconds = 0;
+};
+
+/// Renders on this thread, commits on another; the moment at which each of `marks` records was
+/// durable.
+std::vector<Moment> committed(
     const std::filesystem::path& folder,
     engine::Durability durability,
     const std::vector<std::size_t>& marks
@@ -63,7 +70,7 @@ std::vector<double> committed(
     const auto lane = committer.open("bench").value().lane;
     const engine::CommitThread thread(committer);
     std::binary_semaphore event(0);
-    std::vector<double> times;
+    std::vector<Moment> times;
     const bench::Stopwatch watch;
     engine::Seq seq = 0;
     for (const std::size_t mark : marks) {
@@ -89,7 +96,7 @@ std::vector<double> committed(
             }
         }
         event.acquire();
-        times.push_back(watch.seconds());
+        times.push_back({watch.seconds(), watch.cpu()});
     }
     const auto totals = committer.totals();
     std::fprintf(
@@ -101,23 +108,24 @@ std::vector<double> committed(
 }
 
 void append_flatness(const std::filesystem::path& folder, std::size_t records) {
+    // The cost at a length is that of the records that follow it.
     std::vector<std::size_t> marks;
-    for (std::size_t mark = 1000; mark < records; mark *= 10) {
-        // The cost around a length is that of the next tenth of it (at least some groups).
+    const auto add = [&](std::size_t mark) {
         marks.push_back(mark);
-        marks.push_back(mark + std::max<std::size_t>(mark / 10, 50'000));
-        if (marks.back() >= mark * 10) marks.pop_back(), marks.pop_back();
-    }
-    marks.push_back(records);
-    marks.push_back(records + std::max<std::size_t>(records / 10, 50'000));
+        marks.push_back(mark + std::min<std::size_t>(mark * 5, 100'000));
+    };
+    for (std::size_t mark = 1000; mark < records; mark *= 10)
+        add(mark);
+    add(records);
     const auto times = committed(folder, engine::Durability::sync, marks);
+    constexpr std::string_view beside = "the same log at other lengths";
     for (std::size_t i = 0; i + 1 < marks.size(); i += 2) {
-        const auto count = static_cast<double>(marks[i + 1] - marks[i]);
+        const double us = 1e6 / static_cast<double>(marks[i + 1] - marks[i]);
+        const double wall = (times[i + 1].seconds - times[i].seconds) * us;
+        const double cpu = (times[i + 1].cpu_seconds - times[i].cpu_seconds) * us;
+        bench::print_figure(fmt::format("log_append_at_{}", marks[i]), wall, "us/record", beside);
         bench::print_figure(
-            fmt::format("log_append_us_at_{}", marks[i]),
-            (times[i + 1] - times[i]) * 1e6 / count,
-            "us/record",
-            "the same log at other lengths"
+            fmt::format("log_append_cpu_at_{}", marks[i]), cpu, "us/record", beside
         );
     }
 }
@@ -140,8 +148,9 @@ int main(int count, char** arguments) {
         );
         watch = {};
         const auto durability = sync ? engine::Durability::sync : engine::Durability::relaxed;
-        const double ours = static_cast<double>(records) /
-                            committed(folder / ("log-" + how), durability, {records}).front();
+        const double ours =
+            static_cast<double>(records) /
+            committed(folder / ("log-" + how), durability, {records}).front().seconds;
         bench::print_figure("log_commit_" + how, ours, "records/s", "bare_commit_" + how);
         bench::print_figure(
             "log_commit_cpu_" + how,
