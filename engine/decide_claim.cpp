@@ -124,6 +124,7 @@ void Decisions::drop_claim(ClaimId id) {
     claims().erase(found);
     scheduler().unclaimed(transition);
     scheduler().absorb();
+    scheduler().freed(transition);
 }
 
 void Decisions::prepared(ClaimId id, base::Result<Prepared> result) {

@@ -160,7 +160,8 @@ void Decisions::conclude(const Operation& operation, EventType type, std::string
 
 Settled Decisions::settle(Outcome outcome) {
     const Operation* operation = state().find_operation(outcome.operation);
-    const bool current = !outcome.stale && operation != nullptr && operation->state == OperationState::invoking &&
+    const bool current = !outcome.stale && operation != nullptr &&
+                         operation->state == OperationState::invoking &&
                          operation->attempt == outcome.attempt;
     if (!current) {
         if (outcome.operation.seq > state().seq || !outcome.operation) return Settled::unknown;

@@ -50,13 +50,13 @@ Engine::~Engine() {
     stop();
 }
 
-std::shared_ptr<ModelLane> Engine::lane(std::string_view model, Access access) {
+std::shared_ptr<ModelLane> Engine::lane(std::string_view model, Kind kind) {
     auto found = shared_->lanes.with([&](Shared::Lanes& lanes) -> std::shared_ptr<ModelLane> {
         const auto entry = lanes.by_name.find(model);
         return entry == lanes.by_name.end() ? nullptr : entry->second;
     });
     if (found) return found;
-    if (access == Access::read) {
+    if (kind != Kind::decide) {
         const auto head = parts_.log.head(model);
         if (!head || head->seq == 0) return nullptr;
     }
@@ -83,7 +83,7 @@ std::shared_ptr<ModelLane> Engine::lane(std::string_view model, Access access) {
     });
 }
 
-void Engine::post(std::string_view model, Access access, LaneJob job) {
+void Engine::post(std::string_view model, Kind kind, LaneJob job) {
     if (!base::valid_name(model)) {
         auto completion = job(fail(
             ErrorCode::validation,
@@ -93,7 +93,7 @@ void Engine::post(std::string_view model, Access access, LaneJob job) {
         completion({});
         return;
     }
-    const auto found = lane(model, access);
+    const auto found = lane(model, kind);
     if (!found) {
         auto completion = job(fail(
             ErrorCode::not_found,
@@ -103,7 +103,7 @@ void Engine::post(std::string_view model, Access access, LaneJob job) {
         completion({});
         return;
     }
-    found->post(std::move(job), access == Access::write);
+    found->post(std::move(job), kind);
 }
 
 Result<void> Engine::open_all() {
@@ -112,7 +112,7 @@ Result<void> Engine::open_all() {
     base::Guarded<std::vector<base::ErrorDetail>> faults;
     std::atomic<std::size_t> left = names->size();
     for (const auto& name : *names) {
-        post(name, Access::read, [&, name](Result<Model*> opened) -> LaneCompletion {
+        post(name, Kind::look, [&, name](Result<Model*> opened) -> LaneCompletion {
             if (!opened) {
                 faults.with([&](auto& list) {
                     list.push_back({"/" + name, opened.error().code, opened.error().message});
@@ -141,8 +141,9 @@ void Engine::settle(
     std::string actor,
     std::move_only_function<void(Result<Settled>)> done
 ) {
-    write<Settled>(
+    submit<Settled>(
         model,
+        Kind::follow,
         Asker{.actor = std::move(actor)},
         [outcome = std::move(outcome)](Model& open, const Asker& asker) mutable -> Result<Settled> {
             return engine::settle(open, std::move(outcome), asker);
@@ -157,7 +158,7 @@ void Engine::settle(
 void Engine::lease_granted(std::string_view model, LeaseGrant grant) {
     post(
         model,
-        Access::write,
+        Kind::follow,
         [this, grant = std::move(grant)](Result<Model*> opened) -> LaneCompletion {
             if (opened) engine::lease_granted(**opened, grant, Asker{.now = now()});
             return [](Result<void>) {};
@@ -168,7 +169,7 @@ void Engine::lease_granted(std::string_view model, LeaseGrant grant) {
 void Engine::lease_ended(std::string_view model, LeaseGrant grant, std::string reason) {
     post(
         model,
-        Access::write,
+        Kind::follow,
         [this, grant = std::move(grant), reason = std::move(reason)](Result<Model*> opened
         ) -> LaneCompletion {
             if (opened) engine::lease_ended(**opened, grant, reason, Asker{.now = now()});
@@ -178,17 +179,22 @@ void Engine::lease_ended(std::string_view model, LeaseGrant grant, std::string r
 }
 
 void Engine::when_over(
-    std::string_view model, base::CaseId case_id, std::move_only_function<void()> call
+    std::string_view model,
+    base::CaseId case_id,
+    base::Duration at_most,
+    std::move_only_function<void()> call
 ) {
-    const auto found = lane(model, Access::read);
+    const auto found = lane(model, Kind::look);
     if (!found) return call();
-    found->when_over(case_id, std::move(call));
+    found->when_over(case_id, at_most, std::move(call));
 }
 
-void Engine::when_beyond(std::string_view model, Seq seq, std::move_only_function<void()> call) {
-    const auto found = lane(model, Access::write);
+void Engine::when_beyond(
+    std::string_view model, Seq seq, base::Duration at_most, std::move_only_function<void()> call
+) {
+    const auto found = lane(model, Kind::look);
     if (!found) return call();
-    found->when_beyond(seq, std::move(call));
+    found->when_beyond(seq, at_most, std::move(call));
 }
 
 Seq Engine::durable(std::string_view model) const {

@@ -76,12 +76,20 @@ public:
     void lease_ended(std::string_view model, LeaseGrant grant, std::string reason);
 
     /// Calls once when the case is over and that is durable, or at once when it is already (or is
-    /// unknown). Forgotten when the engine stops.
+    /// unknown). Forgotten after `at_most`, and when the engine stops.
     void when_over(
-        std::string_view model, base::CaseId case_id, std::move_only_function<void()> call
+        std::string_view model,
+        base::CaseId case_id,
+        base::Duration at_most,
+        std::move_only_function<void()> call
     );
     /// Calls once when the model's log durably goes beyond `seq`, at once when it does.
-    void when_beyond(std::string_view model, Seq seq, std::move_only_function<void()> call);
+    void when_beyond(
+        std::string_view model,
+        Seq seq,
+        base::Duration at_most,
+        std::move_only_function<void()> call
+    );
     /// The last durable record; seq 0 for a model without records.
     [[nodiscard]] Seq durable(std::string_view model) const;
 
@@ -104,9 +112,18 @@ public:
 private:
     struct Shared;
 
-    enum class Access : std::uint8_t { read, write };
-    std::shared_ptr<ModelLane> lane(std::string_view model, Access access);
-    void post(std::string_view model, Access access, LaneJob job);
+    using Kind = ModelLane::Kind;
+    std::shared_ptr<ModelLane> lane(std::string_view model, Kind kind);
+    template <class T>
+    void submit(
+        std::string_view model,
+        Kind kind,
+        Asker asker,
+        std::move_only_function<base::Result<T>(Model&, const Asker&)> decide,
+        std::move_only_function<base::Result<T>(const Model&, Seq)> again,
+        std::move_only_function<void(base::Result<T>)> done
+    );
+    void post(std::string_view model, Kind kind, LaneJob job);
 
     Parts parts_;
     std::unique_ptr<Shared> shared_;
@@ -120,10 +137,24 @@ void Engine::write(
     std::move_only_function<base::Result<T>(const Model&, Seq)> again,
     std::move_only_function<void(base::Result<T>)> done
 ) {
+    submit<T>(
+        model, Kind::decide, std::move(asker), std::move(decide), std::move(again), std::move(done)
+    );
+}
+
+template <class T>
+void Engine::submit(
+    std::string_view model,
+    Kind kind,
+    Asker asker,
+    std::move_only_function<base::Result<T>(Model&, const Asker&)> decide,
+    std::move_only_function<base::Result<T>(const Model&, Seq)> again,
+    std::move_only_function<void(base::Result<T>)> done
+) {
     asker.now = now();
     post(
         model,
-        Access::write,
+        kind,
         [asker = std::move(asker),
          decide = std::move(decide),
          again = std::move(again),
@@ -151,7 +182,7 @@ void Engine::read(
 ) {
     post(
         model,
-        Access::read,
+        Kind::look,
         [look = std::move(look),
          done = std::move(done)](base::Result<Model*> opened) mutable -> LaneCompletion {
             auto answer =

@@ -33,8 +33,8 @@ class TransitionHandler {
 public:
     virtual ~TransitionHandler() = default;
 
-    /// The model was opened, or reopened after a failed commit: whatever was derived from it before is
-    /// void. On its strand, before anything else of it.
+    /// The model was opened, or reopened after a failed commit: whatever was derived from it before
+    /// is void. On its strand, before anything else of it.
     virtual void opened(const Model& model) = 0;
     /// Finds out what the call or command would run: who may, which version, is the content right.
     /// Nothing may have an effect yet. `done` is called once, from any thread.

@@ -30,13 +30,13 @@ ModelLane::ModelLane(const LaneParts& parts, std::string model)
 
 ModelLane::~ModelLane() = default;
 
-void ModelLane::post(LaneJob job, bool creates) {
+void ModelLane::post(LaneJob job, Kind kind) {
     std::optional<base::Error> refused;
     mailbox_.with([&](Mailbox& mailbox) {
         if (mailbox.stopped) {
             refused =
                 base::Error{ErrorCode::overloaded, "the master is stopping", "try again later", {}};
-        } else if (mailbox.jobs.size() >= jobs_queued_max) {
+        } else if (kind != Kind::follow && mailbox.jobs.size() >= jobs_queued_max) {
             refused = base::Error{
                 ErrorCode::overloaded,
                 fmt::format("model '{}' has {} requests waiting", name_, mailbox.jobs.size()),
@@ -44,7 +44,7 @@ void ModelLane::post(LaneJob job, bool creates) {
                 {}
             };
         } else {
-            mailbox.jobs.push_back({std::move(job), creates});
+            mailbox.jobs.push_back({std::move(job), kind});
         }
     });
     if (!refused) return schedule();
@@ -86,14 +86,15 @@ void ModelLane::run_jobs() {
             return first;
         });
         if (!posted) return;
-        auto completion = posted->job(open(posted->creates));
+        auto completion = posted->job(open(posted->kind));
         waiting_.push_back({model_ ? model_->state().seq : 0, std::move(completion)});
         if (model_) collect_effects();
     }
 }
 
-Result<Model*> ModelLane::open(bool creates) {
-    if (model_) return model_.get();
+Result<Model*> ModelLane::open(Kind kind) {
+    const bool creates = kind == Kind::decide;
+    if (model_ && (creates || model_->state().seq != 0)) return model_.get();
     const auto head = parts_.log.head(name_);
     if (!head) return fail(head.error());
     if (head->seq == 0 && !creates) {
@@ -103,6 +104,7 @@ Result<Model*> ModelLane::open(bool creates) {
             "a first write makes it"
         );
     }
+    if (model_) return model_.get();
     const auto opened = parts_.committer.open(name_);
     if (!opened) return fail(opened.error());
     FoldInfo info;
@@ -191,7 +193,7 @@ void ModelLane::submit() {
                 self->over_mark_ = false;
                 return [](Result<void>) {};
             },
-            false
+            Kind::follow
         );
     });
 }
@@ -229,7 +231,7 @@ void ModelLane::hand_out(Effect& effect) {
                         }
                         return [](Result<void>) {};
                     },
-                    false
+                    Kind::follow
                 );
             }
         );
@@ -242,7 +244,7 @@ void ModelLane::hand_out(Effect& effect) {
     } else if (const auto* over = std::get_if<CaseOver>(&effect)) {
         auto range = over_watchers_.equal_range(over->case_id);
         for (auto entry = range.first; entry != range.second; ++entry)
-            entry->second();
+            entry->second.call();
         over_watchers_.erase(range.first, range.second);
     }
 }
@@ -265,7 +267,7 @@ void ModelLane::finish_durable() {
 void ModelLane::call_watchers() {
     const Seq durable = durable_.load();
     while (!beyond_watchers_.empty() && beyond_watchers_.begin()->first < durable) {
-        auto call = std::move(beyond_watchers_.begin()->second);
+        auto call = std::move(beyond_watchers_.begin()->second.call);
         beyond_watchers_.erase(beyond_watchers_.begin());
         call();
     }
@@ -285,30 +287,42 @@ void ModelLane::give_up(const base::Error& error) {
         waiting.completion(fail(error));
 }
 
-void ModelLane::when_over(base::CaseId case_id, std::move_only_function<void()> call) {
+void ModelLane::when_over(
+    base::CaseId case_id, base::Duration at_most, std::move_only_function<void()> call
+) {
+    const base::Duration now = parts_.clock.elapsed();
+    Watcher watcher{now + at_most, std::move(call)};
     post(
-        [self = shared_from_this(), case_id, call = std::move(call)](Result<Model*> opened
+        [self = shared_from_this(), case_id, now, watcher = std::move(watcher)](
+            Result<Model*> opened
         ) mutable -> LaneCompletion {
             const Case* found = opened ? (*opened)->state().find_case(case_id) : nullptr;
             if (found != nullptr && found->state == CaseState::running) {
-                self->over_watchers_.emplace(case_id, std::move(call));
+                std::erase_if(self->over_watchers_, [now](const auto& entry) {
+                    return entry.second.until < now;
+                });
+                self->over_watchers_.emplace(case_id, std::move(watcher));
                 return [](Result<void>) {};
             }
-            return [call = std::move(call)](Result<void>) mutable { call(); };
+            return [call = std::move(watcher.call)](Result<void>) mutable { call(); };
         },
-        false
+        Kind::look
     );
 }
 
-void ModelLane::when_beyond(Seq seq, std::move_only_function<void()> call) {
+void ModelLane::when_beyond(Seq seq, base::Duration at_most, std::move_only_function<void()> call) {
+    const base::Duration now = parts_.clock.elapsed();
+    Watcher watcher{now + at_most, std::move(call)};
     post(
-        [self = shared_from_this(),
-         seq,
-         call = std::move(call)](Result<Model*>) mutable -> LaneCompletion {
-            self->beyond_watchers_.emplace(seq, std::move(call));
+        [self = shared_from_this(), seq, now, watcher = std::move(watcher)](Result<Model*>) mutable
+            -> LaneCompletion {
+            std::erase_if(self->beyond_watchers_, [now](const auto& entry) {
+                return entry.second.until < now;
+            });
+            self->beyond_watchers_.emplace(seq, std::move(watcher));
             return [](Result<void>) {};
         },
-        false
+        Kind::look
     );
 }
 
@@ -358,7 +372,7 @@ void ModelLane::stop() {
                 done.notify_all();
             };
         },
-        false
+        Kind::follow
     );
     done.wait(false);
     mailbox_.with([](Mailbox& mailbox) { mailbox.stopped = true; });

@@ -69,12 +69,19 @@ public:
     ModelLane(const ModelLane&) = delete;
     ModelLane& operator=(const ModelLane&) = delete;
 
-    /// `creates`: the model may be made by what the job writes.
-    void post(LaneJob job, bool creates);
+    enum class Kind : std::uint8_t {
+        look,    ///< reads; a model that does not exist stays so
+        decide,  ///< the model may be made by what the job writes
+        follow,  ///< what was begun goes on: taken however long the queue is
+    };
+    void post(LaneJob job, Kind kind);
     /// Runs the strand soon.
     void schedule();
-    void when_over(base::CaseId case_id, std::move_only_function<void()> call);
-    void when_beyond(Seq seq, std::move_only_function<void()> call);
+    /// Both forget whom they have not called after `at_most`.
+    void when_over(
+        base::CaseId case_id, base::Duration at_most, std::move_only_function<void()> call
+    );
+    void when_beyond(Seq seq, base::Duration at_most, std::move_only_function<void()> call);
     [[nodiscard]] Seq durable() const { return durable_.load(); }
     /// Takes no more jobs; what is queued runs, then a snapshot is written when worth it. Blocks.
     void stop();
@@ -82,13 +89,17 @@ public:
 private:
     struct Posted {
         LaneJob job;
-        bool creates = false;
+        Kind kind = Kind::look;
     };
     struct Mailbox {
         std::deque<Posted> jobs;
         bool scheduled = false;
         bool stopped = false;
         std::optional<base::Error> failure;  ///< of a commit: the model must be reopened
+    };
+    struct Watcher {
+        base::Duration until;  ///< on the clock's `elapsed`
+        std::move_only_function<void()> call;
     };
     struct Waiting {
         Seq seq;
@@ -97,7 +108,7 @@ private:
 
     void run();
     void run_jobs();
-    base::Result<Model*> open(bool creates);
+    base::Result<Model*> open(Kind kind);
     void recover();
     void pump();
     void submit();
@@ -120,8 +131,8 @@ private:
     CommitLane commit_lane_;
     std::deque<Waiting> waiting_;
     std::deque<std::pair<Seq, Effect>> effects_;
-    std::multimap<base::CaseId, std::move_only_function<void()>> over_watchers_;
-    std::multimap<Seq, std::move_only_function<void()>> beyond_watchers_;
+    std::multimap<base::CaseId, Watcher> over_watchers_;
+    std::multimap<Seq, Watcher> beyond_watchers_;
     bool more_ = false;
     bool over_mark_ = false;
     std::optional<base::Timestamp> timer_set_;

@@ -34,7 +34,7 @@ http::Task<Result<std::string>> wait_and_view(
         co_await http::await_callback<bool>(
             http::WaitLimits{.at_most = wait, .stop = stop},
             [&](http::Completion<bool> done) {
-                api.engine.when_over(model, id, [done] { done(true); });
+                api.engine.when_over(model, id, *wait, [done] { done(true); });
             }
         );
     }

@@ -71,7 +71,7 @@ http::Task<http::EventBatch> next_events(
     co_await http::await_callback<bool>(
         http::WaitLimits{.at_most = at_most, .stop = stop},
         [&](http::Completion<bool> done) {
-            api.engine.when_beyond(model, *last, [done] { done(true); });
+            api.engine.when_beyond(model, *last, at_most, [done] { done(true); });
         }
     );
     co_return batch;
