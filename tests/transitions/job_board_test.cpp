@@ -1,0 +1,249 @@
+#include "transitions/job_board.hpp"
+
+#include <doctest/doctest.h>
+
+using transitions::JobBoard;
+using transitions::Task;
+
+namespace {
+
+Task task(
+    base::Seq operation, jobs::Effect effect = jobs::Effect::once, std::uint32_t attempt = 1
+) {
+    Task made{.epoch = 3, .reply = "call"};
+    made.job.model = "m";
+    made.job.attempt = {{operation}, attempt};
+    made.job.effect = effect;
+    made.job.binding = jobs::Builtin{"noop"};
+    made.job.idempotency_key = "k";
+    return made;
+}
+
+struct Board {
+    JobBoard board{{.master = "m1"}};
+    JobBoard::Now now{base::seconds(100), {1}};
+    std::uint64_t seq = 0;
+    transitions::Ticket ticket = 0;
+    std::string session = "s1";
+
+    jobs::SyncRequest request(std::int64_t capacity) {
+        jobs::SyncRequest made{
+            .session = session,
+            .seq = ++seq,
+            .answered = seq - 1,
+            .capacity = capacity,
+            .wait = base::seconds(20)
+        };
+        made.introduction = jobs::Introduction{.slots = 4};
+        made.introduction->capabilities.builtins = {"noop"};
+        made.introduction->capabilities.networks = {"deny"};
+        return made;
+    }
+    std::vector<jobs::SyncReply> sync(jobs::SyncRequest made) {
+        REQUIRE(board.sync("e1", ++ticket, std::move(made), now));
+        return answers();
+    }
+    std::vector<jobs::SyncReply> answers() {
+        std::vector<jobs::SyncReply> replies;
+        for (auto& answer : board.take_answers())
+            replies.push_back(std::move(answer.reply));
+        return replies;
+    }
+    template <class Event>
+    std::vector<Event> events() {
+        std::vector<Event> found;
+        for (auto& event : board.take_events()) {
+            if (auto* wanted = std::get_if<Event>(&event)) found.push_back(std::move(*wanted));
+        }
+        return found;
+    }
+    jobs::Lease lease(base::Seq operation, jobs::Effect effect = jobs::Effect::once) {
+        board.offer(task(operation, effect));
+        const auto replies = sync(request(1));
+        REQUIRE(replies.size() == 1);
+        REQUIRE(replies[0].leases.size() == 1);
+        board.take_events();
+        return replies[0].leases[0];
+    }
+};
+
+jobs::Outcome outcome(int code = 0) {
+    jobs::Outcome made;
+    made.exit_code = code;
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("work that arrives is granted in the answer to the sync that is open already") {
+    Board b;
+    CHECK(b.sync(b.request(2)).empty());
+    b.board.offer(task(7));
+    const auto replies = b.answers();
+    REQUIRE(replies.size() == 1);
+    REQUIRE(replies[0].leases.size() == 1);
+    CHECK((replies[0].leases[0].fencing >> 32U) == 3);
+    CHECK(b.events<transitions::Granted>().size() == 1);
+}
+
+TEST_CASE("the same sync gets the same answer") {
+    Board b;
+    b.board.offer(task(7));
+    auto request = b.request(1);
+    const auto first = b.sync(request);
+    const auto again = b.sync(request);
+    REQUIRE(again.size() == 1);
+    CHECK(again[0] == first[0]);
+    CHECK(b.board.leased() == 1);
+}
+
+TEST_CASE("a result is reported once, and dropped when it is settled") {
+    Board b;
+    const auto lease = b.lease(7);
+    auto request = b.request(1);
+    request.done.push_back({lease.ref(), outcome()});
+    b.sync(request);
+    CHECK(b.events<transitions::Reported>().size() == 1);
+    b.board.settled(lease.id, jobs::Verdict::applied);
+    const auto replies = b.answers();
+    REQUIRE(replies.size() == 1);
+    CHECK(replies[0].drop.front().verdict == jobs::Verdict::applied);
+    auto again = b.request(1);
+    again.done.push_back({lease.ref(), outcome()});
+    CHECK(b.sync(again).front().drop.front().verdict == jobs::Verdict::duplicate);
+    auto other = b.request(1);
+    other.done.push_back({lease.ref(), outcome(1)});
+    CHECK(b.sync(other).front().drop.front().verdict == jobs::Verdict::conflict);
+    CHECK(b.events<transitions::Reported>().empty());
+}
+
+TEST_CASE("a lease that is not renewed is lost, and its late result is only evidence") {
+    Board b;
+    const auto lease = b.lease(7);
+    b.now.elapsed = b.now.elapsed + base::seconds(31);
+    b.board.tick(b.now);
+    CHECK(b.events<transitions::Lost>().size() == 1);
+    auto request = b.request(1);
+    request.done.push_back({lease.ref(), outcome()});
+    CHECK(b.sync(request).front().drop.front().verdict == jobs::Verdict::fenced);
+    const auto reported = b.events<transitions::Reported>();
+    REQUIRE(reported.size() == 1);
+    CHECK(reported[0].stale);
+    CHECK_FALSE(b.board.in_force("e1", lease.id, lease.fencing));
+}
+
+TEST_CASE("a lease that is listed as running goes on") {
+    Board b;
+    const auto lease = b.lease(7);
+    for (int i = 0; i < 5; ++i) {
+        b.now.elapsed = b.now.elapsed + base::seconds(20);
+        auto request = b.request(0);
+        request.running.push_back({.ref = lease.ref()});
+        b.sync(request);
+        b.board.tick(b.now);
+    }
+    CHECK(b.events<transitions::Lost>().empty());
+    CHECK(b.board.leased() == 1);
+}
+
+TEST_CASE("a grant that the executor never got is offered again, without a lost attempt") {
+    Board b;
+    const auto lease = b.lease(7);
+    const auto replies = b.sync(b.request(1));
+    REQUIRE(replies.size() == 1);
+    REQUIRE(replies[0].leases.size() == 1);
+    CHECK(replies[0].leases[0].id != lease.id);
+    CHECK(replies[0].leases[0].fencing > lease.fencing);
+    CHECK(b.events<transitions::Lost>().empty());
+}
+
+TEST_CASE(
+    "a silent executor's repeatable jobs go to others at once, its once jobs wait for their lease"
+) {
+    Board b;
+    b.board.offer(task(7, jobs::Effect::once));
+    b.board.offer(task(8, jobs::Effect::pure));
+    const auto granted = b.sync(b.request(2));
+    REQUIRE(granted.front().leases.size() == 2);
+    auto poll = b.request(0);
+    for (const auto& lease : granted.front().leases)
+        poll.running.push_back({.ref = lease.ref()});
+    CHECK(b.sync(poll).empty());
+    b.board.closed(b.ticket, b.now);
+    b.now.elapsed = b.now.elapsed + base::seconds(3);
+    b.board.tick(b.now);
+    const auto lost = b.events<transitions::Lost>();
+    REQUIRE(lost.size() == 1);
+    CHECK(lost[0].attempt.operation.seq == 8);
+    CHECK(b.board.view().front().state == "silent");
+    b.now.elapsed = b.now.elapsed + base::seconds(30);
+    b.board.tick(b.now);
+    CHECK(b.events<transitions::Lost>().size() == 1);
+}
+
+TEST_CASE(
+    "after a restart a job that an executor reports stays its; one that nobody knows is offered "
+    "when all are back"
+) {
+    Board b;
+    b.board.expect({"e1"});
+    b.board.recover(task(7), b.now);
+    b.board.recover(task(8), b.now);
+    CHECK(b.board.waiting() == 0);
+    auto request = b.request(0);
+    request.running.push_back(
+        {.ref = {.lease = {"old-1"}, .fencing = 5, .model = "m", .attempt = {{7}, 1}}}
+    );
+    b.sync(request);
+    CHECK(b.board.holder("m", {{7}, 1}) == "e1");
+    CHECK(b.board.waiting() == 1);
+    CHECK(b.events<transitions::Lost>().empty());
+}
+
+TEST_CASE("after a restart a job of an executor that stays away is lost after one lease time") {
+    Board b;
+    b.board.expect({"e1", "gone"});
+    b.board.recover(task(7), b.now);
+    b.sync(b.request(1));
+    CHECK(b.board.waiting() == 0);
+    b.now.elapsed = b.now.elapsed + base::seconds(31);
+    b.board.tick(b.now);
+    CHECK(b.events<transitions::Lost>().size() == 1);
+}
+
+TEST_CASE("an executor is told once to stop what nobody wants any more") {
+    Board b;
+    const auto lease = b.lease(7);
+    auto request = b.request(0);
+    request.running.push_back({.ref = lease.ref()});
+    CHECK(b.sync(request).empty());
+    b.board.withdraw("m", {7});
+    const auto replies = b.answers();
+    REQUIRE(replies.size() == 1);
+    CHECK(replies[0].cancel.front().lease == lease.id);
+    auto next = b.request(0);
+    next.running.push_back({.ref = lease.ref()});
+    CHECK(b.sync(next).empty());
+}
+
+TEST_CASE("a newer session of the same executor ends the one before") {
+    Board b;
+    b.sync(b.request(1));
+    auto old = b.request(1);
+    b.session = "s2";
+    b.seq = 0;
+    b.sync(b.request(1));
+    const auto refused = b.board.sync("e1", 99, old, b.now);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == base::ErrorCode::fenced);
+}
+
+TEST_CASE("a job that no executor can take says why") {
+    Board b;
+    b.board.offer(task(7));
+    CHECK(b.board.why_waiting("m", {{7}, 1}) == "no executor is connected");
+    auto request = b.request(1);
+    request.introduction->capabilities.builtins.clear();
+    b.sync(request);
+    CHECK(b.board.why_waiting("m", {{7}, 1}).find("noop") != std::string::npos);
+}
