@@ -96,6 +96,8 @@ void Agent::fill(jobs::SyncRequest& request, base::Duration now) {
         request.wait = std::min(request.wait, base::Duration{remaining->us / 3});
     }
     request.wait.us -= request.wait.us % 1000;
+    // The first is answered at once, so that the next may stand beside another; so is the farewell.
+    if (request.seq == 1 || (draining_ && !draining_told_)) request.wait = {};
     request.lost = lost_;
     for (const auto& [lease, held] : held_) {
         request.running.push_back({held.ref, held.view.phase, held.view.usage, held.view.progress});

@@ -162,6 +162,7 @@ void JobProcess::read_report() {
                 "exec: " + std::error_code(report.exec_error, std::generic_category()).message();
         } else if (report.kind == nw_report_started) {
             ending_.started = true;
+            if (ending_.stop) terminate();
         } else if (ending_.started) {
             if (report.exit_signal != 0) {
                 ending_.signal = report.exit_signal;
@@ -228,7 +229,9 @@ void JobProcess::begin_stop(StopOrder order) {
     if (kill_at < *kill_at_) kill_at_ = kill_at;
 }
 
+// Init hears TERM from when it says that the job runs; before, it would be lost.
 void JobProcess::terminate() {
+    if (!ending_.started) return;
     if (options_.sandboxed) {
         signal_pidfd(init_, SIGTERM);
     } else {

@@ -201,7 +201,11 @@ base::Result<PreparedSpawn> JobRunner::prepare(
     order.limits.cpu_seconds = static_cast<std::uint64_t>(job.caps.cpu_ms / 1000 + 1);
     order.limits.file_bytes = static_cast<std::uint64_t>(work_bytes);
     order.limits.open_files = job_open_files;
-    if (root_) order.limits.processes = static_cast<std::uint64_t>(job.caps.pids + own_processes);
+    if (root_) {
+        // Beside a cgroup only a belt: what it refuses is not counted anywhere.
+        const auto processes = cgroups_ ? 2 * job.caps.pids : job.caps.pids;
+        order.limits.processes = static_cast<std::uint64_t>(processes + own_processes);
+    }
     return prepared;
 }
 

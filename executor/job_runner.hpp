@@ -18,11 +18,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace executor {
 
@@ -39,6 +41,8 @@ struct RunnerOptions {
     CgroupPlace cgroups;
     bool use_cgroups = true;                  ///< false: as on a machine without any
     base::Duration grace = base::seconds(2);  ///< between TERM and KILL
+    /// Looked for when it starts.
+    std::vector<jobs::Runtime> runtimes{std::begin(all_runtimes), std::end(all_runtimes)};
 };
 
 /// A job's outcome and the files that are still to be uploaded.

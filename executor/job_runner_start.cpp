@@ -142,7 +142,7 @@ void JobRunner::allow_unsandboxed() {
 
 void JobRunner::find_runtimes() {
     if (!spawner_) return;
-    for (const auto runtime : all_runtimes) {
+    for (const auto runtime : options_.runtimes) {
         const auto command = find_runtime(runtime);
         if (!command) continue;
         const auto version = try_program(*command);

@@ -87,11 +87,12 @@ TEST_CASE("the first sync introduces the executor and a later one does not") {
     CHECK(sync(first).seq == 1);
     CHECK(sync(first).introduction == options().introduction);
     CHECK(sync(first).capacity == 2);
-    CHECK(sync(first).wait == jobs::sync_wait_max);
+    CHECK(sync(first).wait == base::Duration{});
     CHECK_FALSE(agent.next_sync(at(0)));
-    (void)agent.replied(1, reply(sync(first)), at(25'000));
-    const auto second = agent.next_sync(at(25'000));
+    (void)agent.replied(1, reply(sync(first)), at(1));
+    const auto second = agent.next_sync(at(1));
     CHECK(sync(second).seq == 2);
+    CHECK(sync(second).wait == jobs::sync_wait_max);
     CHECK(sync(second).answered == 1);
     CHECK_FALSE(sync(second).introduction);
 }
@@ -106,9 +107,11 @@ TEST_CASE("a master that restarted asks for the introduction again") {
 
 TEST_CASE("a lease in the answer to the open poll starts its job at once") {
     Agent agent(options(), {});
+    (void)agent.replied(1, reply(sync(agent.next_sync(at(0)))), at(0));
     auto answer = reply(sync(agent.next_sync(at(0))));
+    answer.held = base::seconds(20);
     answer.leases = {lease("L1")};
-    const auto starts = of<executor::StartJob>(agent.replied(1, std::move(answer), at(20'000)));
+    const auto starts = of<executor::StartJob>(agent.replied(2, std::move(answer), at(20'000)));
     REQUIRE(starts.size() == 1);
     CHECK(starts[0].lease == lease("L1"));
     const auto next = agent.next_sync(at(20'000));
@@ -287,8 +290,8 @@ TEST_CASE("more leases than slots are given back") {
     Agent agent(options(1), {});
     auto answer = reply(sync(agent.next_sync(at(0))));
     answer.leases = {lease("L1"), lease("L2")};
-    CHECK(of<executor::StartJob>(agent.replied(1, std::move(answer), at(25'000))).size() == 1);
-    const auto next = agent.next_sync(at(25'000));
+    CHECK(of<executor::StartJob>(agent.replied(1, std::move(answer), at(1))).size() == 1);
+    const auto next = agent.next_sync(at(1));
     REQUIRE(sync(next).done.size() == 1);
     CHECK(sync(next).done[0].ref.lease.text == "L2");
     CHECK(sync(next).capacity == 0);
@@ -355,6 +358,7 @@ TEST_CASE("a draining executor says so at once, takes nothing, and is done when 
     const auto told = agent.next_sync(at(1));
     CHECK(sync(told).draining);
     CHECK(sync(told).capacity == 0);
+    CHECK(sync(told).wait == base::Duration{});
     (void)agent.replied(3, reply(sync(told)), at(2));
     agent.finished({"L1"}, done());
     const auto last = agent.next_sync(at(3));

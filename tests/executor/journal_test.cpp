@@ -61,7 +61,12 @@ TEST_CASE("a journal cut at any byte opens and loses at most the line that was c
     }
     const auto whole = base::read_file(path, 1 << 20U).value();
     const auto first_line = whole.find('\n') + 1;
-    for (std::size_t size = 0; size <= whole.size(); ++size) {
+    std::vector<std::size_t> sizes{
+        0, 1, first_line - 1, first_line, first_line + 1, whole.size() - 1, whole.size()
+    };
+    for (std::size_t size = 2; size < whole.size(); size += 37)
+        sizes.push_back(size);
+    for (const auto size : sizes) {
         std::ofstream(path, std::ios::trunc) << whole.substr(0, size);
         const auto journal = executor::Journal::open(path);
         REQUIRE(journal);

@@ -8,9 +8,10 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -36,6 +37,8 @@ inline executor::RunnerOptions options(const std::filesystem::path& work) {
         "netwright-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
     options.slot_uid_base = 30000 + static_cast<std::uint32_t>(::getpid() % 20000);
     options.grace = base::milliseconds(500);
+    // Those that start quickly; a test of the others asks for them.
+    options.runtimes = {jobs::Runtime::sh, jobs::Runtime::bash};
     return options;
 }
 
@@ -69,10 +72,41 @@ inline jobs::Lease bash(std::string text) {
     return lease(jobs::Command{std::move(text)});
 }
 
+/// Processes on this machine with `mark` on their command line.
+inline int processes_with(const std::string& mark) {
+    int count = 0;
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
+        const auto line = base::read_file(entry.path() / "cmdline", 65536);
+        if (line && line->contains(mark)) ++count;
+    }
+    return count;
+}
+
+/// Processes that were called as `name argument`.
+inline int commands_with(const std::string& name, const std::string& argument) {
+    return processes_with(name + '\0' + argument + '\0');
+}
+
+/// For finding one's own processes: an argument that nobody else has.
+inline std::string unique_number() {
+    static std::atomic<int> count{0};
+    return std::to_string(1'000'000 + ::getpid()) + std::to_string(count++);
+}
+
+inline std::int64_t resident_bytes() {
+    const auto text = base::read_file("/proc/self/statm", 4096).value();
+    return std::stoll(text.substr(text.find(' ') + 1)) * ::sysconf(_SC_PAGESIZE);
+}
+
 class Rig {
 public:
     explicit Rig(executor::RunnerOptions given) : options_(std::move(given)) { start(); }
     Rig() : options_(options(folder_.path())) { start(); }
+    explicit Rig(jobs::Runtime runtime) : options_(options(folder_.path())) {
+        options_.runtimes = {runtime};
+        start();
+    }
     Rig(const Rig&) = delete;
     Rig& operator=(const Rig&) = delete;
 
