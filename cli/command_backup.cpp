@@ -2,7 +2,9 @@
 #include "base/json.hpp"
 #include "blobstore/archive.hpp"
 #include "cli/command.hpp"
+#include "cli/master_client.hpp"
 #include "cli/progress.hpp"
+#include "cli/table.hpp"
 #include "engine/data_directory.hpp"
 
 #include <nlohmann/json.hpp>
@@ -48,23 +50,39 @@ bool wanted(const fs::path& relative, bool keys) {
     const auto first = relative.begin()->string();
     if (first == "admin.token" || first == "executor.token") return keys;
     if (relative.filename() == "LOCK" || relative.filename() == "lock") return false;
-    return first != "endpoint.json" && first != "executor" &&
+    return first != "endpoint.json" && first != "executor" && first != "backups" &&
            !(first == "blobs" && relative.string().contains("/tmp/"));
 }
 
+struct Entry {
+    std::string name;  ///< in the archive
+    fs::path file;
+};
 struct Listed {
-    std::vector<fs::path> files;
+    std::vector<Entry> files;
     std::uint64_t bytes = 0;
 };
 
-base::Result<Listed> list_files(const fs::path& data, bool keys) {
+void list_log(const fs::path& log, Listed& listed, std::error_code& failed) {
+    for (fs::recursive_directory_iterator at(log, failed), end; !failed && at != end;
+         at.increment(failed)) {
+        if (!at->is_regular_file() || at->path().filename() == "LOCK") continue;
+        listed.files.push_back({("log" / at->path().lexically_relative(log)).string(), at->path()});
+        listed.bytes += at->file_size();
+    }
+}
+
+// `log`: where the log is read from; a running master's own goes on changing.
+base::Result<Listed> list_files(const fs::path& data, const fs::path& log, bool keys) {
     Listed listed;
     std::error_code failed;
+    list_log(log, listed, failed);
     for (fs::recursive_directory_iterator at(data, failed), end; !failed && at != end;
          at.increment(failed)) {
         const auto relative = at->path().lexically_relative(data);
-        if (!at->is_regular_file() || !wanted(relative, keys)) continue;
-        listed.files.push_back(relative);
+        if (*relative.begin() == "log" || !at->is_regular_file() || !wanted(relative, keys))
+            continue;
+        listed.files.push_back({relative.string(), at->path()});
         listed.bytes += at->file_size();
     }
     if (failed) {
@@ -72,14 +90,14 @@ base::Result<Listed> list_files(const fs::path& data, bool keys) {
             base::ErrorCode::internal, "list " + data.string() + ": " + failed.message()
         );
     }
-    std::ranges::sort(listed.files);
+    std::ranges::sort(listed.files, {}, &Entry::name);
     return listed;
 }
 
 base::Result<std::uint64_t> write_archive(
-    const fs::path& data, const BackupOptions& options, const std::string& part
+    const fs::path& data, const fs::path& log, const BackupOptions& options, const std::string& part
 ) {
-    const auto listed = list_files(data, options.keys);
+    const auto listed = list_files(data, log, options.keys);
     if (!listed) return base::fail(listed.error());
     const base::FileDescriptor file(
         ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
@@ -94,31 +112,21 @@ base::Result<std::uint64_t> write_archive(
     );
     if (!writer) return base::fail(writer.error());
     for (const auto& name : listed->files) {
-        if (auto added = writer->add_file(name.string(), data / name); !added) {
-            return base::fail(added.error());
-        }
+        auto added = writer->add_file(name.name, name.file);
+        // A running master drops old snapshots and blobs that nothing names.
+        if (!added && added.error().code == base::ErrorCode::not_found) continue;
+        if (!added) return base::fail(added.error());
     }
     if (auto finished = writer->finish(); !finished) return base::fail(finished.error());
     if (::fsync(file.value()) != 0) return base::fail(base::errno_error("sync " + part));
     return listed->files.size();
 }
 
-Outcome<Exit> backup(Context& context, const BackupOptions& options) {
-    const fs::path data = context.data.empty() ? default_data() : fs::path(context.data);
-    std::error_code ignored;
-    if (!fs::is_directory(data / "log", ignored)) {
-        return wrong_usage(
-            data.string() + " is no data directory of a master", "name it with --data DIR"
-        );
-    }
-    auto directory = engine::DataDirectory::open(data);
-    if (!directory) {
-        auto error = std::move(directory.error());
-        error.next = "stop the master, then back its directory up";
-        return failed(std::move(error));
-    }
+Outcome<Exit> archive(
+    Context& context, const BackupOptions& options, const fs::path& data, const fs::path& log
+) {
     const auto part = options.file + ".part";
-    const auto files = write_archive(data, options, part);
+    const auto files = write_archive(data, log, options, part);
     if (!files) {
         ::unlink(part.c_str());
         return failed(files.error());
@@ -131,6 +139,31 @@ Outcome<Exit> backup(Context& context, const BackupOptions& options) {
                      : fmt::format("{} files are in {}", *files, options.file)
     );
     return Exit::good;
+}
+
+Outcome<Exit> backup(Context& context, const BackupOptions& options) {
+    const fs::path data = context.data.empty() ? default_data() : fs::path(context.data);
+    std::error_code ignored;
+    if (!fs::is_directory(data / "log", ignored)) {
+        return wrong_usage(
+            data.string() + " is no data directory of a master", "name it with --data DIR"
+        );
+    }
+    // A stopped directory is locked while it is read; a running master holds a copy of its log
+    // still.
+    const auto directory = engine::DataDirectory::open(data);
+    if (directory) return archive(context, options, data, data / "log");
+    if (directory.error().code != base::ErrorCode::conflict) return failed(directory.error());
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const auto held = master->post("/api/backups", "{}");
+    if (!held) return std::unexpected(held.error());
+    const auto view = parsed(*held);
+    if (!view) return std::unexpected(view.error());
+    const auto done = archive(context, options, data, data / field(*view, "log"));
+    const auto released = master->remove("/api/backups/" + field(*view, "id"));
+    if (done && !released) return std::unexpected(released.error());
+    return done;
 }
 
 Outcome<void> make_empty(const fs::path& data) {
@@ -180,7 +213,7 @@ Outcome<Exit> restore(Context& context, const RestoreOptions& options) {
 void add_backup(CLI::App& app, Context& context) {
     add_command<BackupOptions>(
         app,
-        {"backup", "All of a stopped master's directory in one archive", Takes::master},
+        {"backup", "All of a master's directory in one archive, running or stopped", Takes::master},
         context,
         &declare_backup,
         &backup

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -161,6 +162,10 @@ public:
     /// record, which stays non-existent until its first append. Refuses with `tamper` when the
     /// log's tail is missing.
     virtual base::Result<Epoch> own(std::string_view model) = 0;
+
+    /// A consistent copy of all logs as they are now, in `folder` (which must not exist), that
+    /// opens as a log. Appends go on meanwhile. `unsupported` for a log that is not on a disk.
+    virtual base::Result<void> copy_to(const std::filesystem::path& folder) = 0;
 };
 
 /// The last record with ts <= `at`; 0 when there is none.

@@ -325,4 +325,8 @@ void MemoryLog::cut_tail(std::string_view model, Seq last) {
     });
 }
 
+base::Result<void> MemoryLog::copy_to(const std::filesystem::path& /*folder*/) {
+    return base::fail(base::ErrorCode::unsupported, "a log in memory has no files to copy");
+}
+
 }  // namespace engine

@@ -36,6 +36,7 @@ public:
     base::Result<std::vector<std::string>> models() override;
     base::Result<std::vector<StorageFault>> storage_faults() override { return {}; }
     base::Result<Epoch> own(std::string_view model) override;
+    base::Result<void> copy_to(const std::filesystem::path& folder) override;
 
     /// What becomes of an append that fails; its outcome is `unknown` either way.
     enum class Failure : std::uint8_t {

@@ -133,6 +133,7 @@ public:
         };
     }
     base::Result<Epoch> own(std::string_view) override { return base::fail(why_); }
+    base::Result<void> copy_to(const std::filesystem::path&) override { return base::fail(why_); }
 
 private:
     HeadsFile heads_;

@@ -82,6 +82,7 @@ public:
     base::Result<std::vector<std::string>> models() override;
     base::Result<std::vector<StorageFault>> storage_faults() override;
     base::Result<Epoch> own(std::string_view model) override;
+    base::Result<void> copy_to(const std::filesystem::path& folder) override;
 
 private:
     using Heads = std::map<std::string, RocksHead, std::less<>>;

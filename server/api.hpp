@@ -11,6 +11,7 @@
 #include "transitions/dispatcher.hpp"
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@ struct Api {
     base::WorkerPool& workers;
     engine::SnapshotStore& snapshots;
     std::string durability;
+    std::filesystem::path backups;  ///< where copies of the log are held
     std::function<std::string()> openapi;
     std::atomic<std::uint64_t> requests{0};
 };
@@ -176,5 +178,6 @@ void add_executor_routes(http::Router& router, Api& api);
 void add_blob_routes(http::Router& router, Api& api);
 void add_health_routes(http::Router& router, Api& api);
 void add_audit_routes(http::Router& router, Api& api);
+void add_backup_routes(http::Router& router, Api& api);
 
 }  // namespace server

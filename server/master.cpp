@@ -147,10 +147,12 @@ Result<void> open_http(const Master::Options& options, auto& parts) {
           add_executor_routes,
           add_blob_routes,
           add_health_routes,
-          add_audit_routes}) {
+          add_audit_routes,
+          add_backup_routes}) {
         add(parts.router, api);
     }
     parts.router.set_guard(guard_of({std::move(*admin), std::move(*executor)}));
+    api.backups = parts.directory.path() / "backups";
     api.openapi = [document = openapi_document(parts.router)] { return document; };
     auto http = http::Server::start(
         {.host = options.host,
@@ -178,6 +180,7 @@ Result<std::unique_ptr<Master>> Master::start(const Options& options) {
     // A leftover of a killed master would lead clients astray.
     std::error_code ignored;
     std::filesystem::remove(parts->directory.endpoint_file(), ignored);
+    std::filesystem::remove_all(parts->directory.path() / "backups", ignored);
     if (auto done = open_stores(options, *parts); !done) return fail(std::move(done.error()));
     std::unique_ptr<Master> master(new Master(std::move(parts)));
     if (auto done = open_engine(options, *master->parts_); !done)

@@ -38,7 +38,7 @@ Result<base::Digest> digest_of(const http::Request& request) {
     );
 }
 
-http::Task<http::Response> put(Api& api, http::Request request, http::BodyReader body) {
+http::Task<http::Response> put_blob(Api& api, http::Request request, http::BodyReader body) {
     if (auto known = request.query.only({"sha256"}); !known)
         co_return http::error_response(known.error());
     const auto hex = request.query.one("sha256");
@@ -84,7 +84,7 @@ http::Task<http::Response> put(Api& api, http::Request request, http::BodyReader
     co_return created(blob_view(*stat), "/api/blobs/" + base::blob_urn(stat->digest));
 }
 
-http::Task<http::Response> get(Api& api, http::Request request) {
+http::Task<http::Response> get_blob(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     const auto digest = digest_of(request);
     if (!digest) co_return http::error_response(digest.error());
@@ -144,7 +144,7 @@ http::Task<http::Response> get(Api& api, http::Request request) {
     co_return response;
 }
 
-http::Task<http::Response> stat(Api& api, http::Request request) {
+http::Task<http::Response> stat_blob(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     const auto digest = digest_of(request);
     if (!digest) co_return http::error_response(digest.error());
@@ -184,7 +184,7 @@ Result<std::unordered_set<base::Digest>> referenced(Api& api) {
     return digests;
 }
 
-http::Task<http::Response> collect(Api& api, http::Request request) {
+http::Task<http::Response> collect_blob(Api& api, http::Request request) {
     if (auto known = request.query.only({"grace", "dryRun"}); !known)
         co_return http::error_response(known.error());
     const auto grace_text = request.query.one("grace");
@@ -223,26 +223,26 @@ void add_blob_routes(http::Router& router, Api& api) {
     router.add_stream(
         Method::post,
         "/api/blobs",
-        [&api](Request r, http::BodyReader body) { return put(api, std::move(r), body); },
+        [&api](Request r, http::BodyReader body) { return put_blob(api, std::move(r), body); },
         {.body_bytes_max = blob_bytes_max,
          .description = "Put a blob; the body is its bytes. ?sha256= holds them to a digest"}
     );
     router.add(
         Method::get,
         "/api/blobs/{b}",
-        [&api](Request r) { return get(api, std::move(r)); },
+        [&api](Request r) { return get_blob(api, std::move(r)); },
         {.description = "The bytes of a blob; ranges are taken"}
     );
     router.add(
         Method::get,
         "/api/blobs/{b}/stat",
-        [&api](Request r) { return stat(api, std::move(r)); },
+        [&api](Request r) { return stat_blob(api, std::move(r)); },
         {.description = "Size and age of a blob"}
     );
     router.add(
         Method::post,
         "/api/blobs/gc",
-        [&api](Request r) { return collect(api, std::move(r)); },
+        [&api](Request r) { return collect_blob(api, std::move(r)); },
         {.description = "Remove blobs that no record refers to"}
     );
 }

@@ -43,7 +43,7 @@ http::Task<Result<std::string>> wait_and_view(
     });
 }
 
-http::Task<http::Response> start(Api& api, http::Request request) {
+http::Task<http::Response> start_one_case(Api& api, http::Request request) {
     if (auto known = request.query.only({"wait"}); !known)
         co_return http::error_response(known.error());
     const auto wait = wait_of(request);
@@ -68,7 +68,7 @@ http::Task<http::Response> start(Api& api, http::Request request) {
     co_return created(std::move(view), fmt::format("/api/models/{}/cases/c{}", model, *seq));
 }
 
-http::Task<http::Response> get(Api& api, http::Request request) {
+http::Task<http::Response> get_case(Api& api, http::Request request) {
     if (auto known = request.query.only({"wait", "asOf"}); !known)
         co_return http::error_response(known.error());
     const auto wait = wait_of(request);
@@ -120,7 +120,7 @@ Result<std::string> page_of_cases(const engine::Model& model, const CaseFilter& 
     return list_json(items, std::move(next));
 }
 
-http::Task<http::Response> list(Api& api, http::Request request, bool of_net) {
+http::Task<http::Response> list_cases(Api& api, http::Request request, bool of_net) {
     if (auto known = request.query.only({"net", "state", "limit", "cursor", "asOf"}); !known)
         co_return http::error_response(known.error());
     CaseFilter filter;
@@ -146,7 +146,7 @@ http::Task<http::Response> list(Api& api, http::Request request, bool of_net) {
     });
 }
 
-http::Task<http::Response> cancel(Api& api, http::Request request) {
+http::Task<http::Response> cancel_case(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     const auto id = id_of(request, "c", &base::case_id);
     auto asker = asker_of(request);
@@ -172,32 +172,32 @@ void add_case_routes(http::Router& router, Api& api) {
     router.add(
         Method::post,
         "/api/models/{m}/nets/{n}/cases",
-        [&api](Request r) { return start(api, std::move(r)); },
+        [&api](Request r) { return start_one_case(api, std::move(r)); },
         {.long_poll = true,
          .description = "Start a case; the body is its input. ?wait=30s waits for its end"}
     );
     router.add(
         Method::get,
         "/api/models/{m}/nets/{n}/cases",
-        [&api](Request r) { return list(api, std::move(r), true); },
+        [&api](Request r) { return list_cases(api, std::move(r), true); },
         {.description = "Cases of a net"}
     );
     router.add(
         Method::get,
         "/api/models/{m}/cases",
-        [&api](Request r) { return list(api, std::move(r), false); },
+        [&api](Request r) { return list_cases(api, std::move(r), false); },
         {.description = "Cases of a model"}
     );
     router.add(
         Method::get,
         "/api/models/{m}/cases/{c}",
-        [&api](Request r) { return get(api, std::move(r)); },
+        [&api](Request r) { return get_case(api, std::move(r)); },
         {.long_poll = true, .description = "One case. ?wait=30s waits for its end"}
     );
     router.add(
         Method::post,
         "/api/models/{m}/cases/{c}/cancel",
-        [&api](Request r) { return cancel(api, std::move(r)); },
+        [&api](Request r) { return cancel_case(api, std::move(r)); },
         {.description = "Cancel a case, down to its running processes"}
     );
 }

@@ -66,7 +66,7 @@ http::Task<Result<std::string>> seen_durable(
     co_return std::move(*answer);
 }
 
-http::Task<http::Response> search(Api& api, http::Request request) {
+http::Task<http::Response> search_tools(Api& api, http::Request request) {
     if (auto known = request.query.only(
             {"type", "q", "status", "lifecycle", "capability", "model", "limit", "cursor"}
         );
@@ -168,7 +168,7 @@ http::Task<Result<std::string>> as_of_item(
     co_return co_await as_of_item(api, std::string(catalog::global_model), std::move(id), at);
 }
 
-http::Task<http::Response> get(Api& api, http::Request request) {
+http::Task<http::Response> get_tool(Api& api, http::Request request) {
     if (auto known = request.query.only({"model", "version", "asOf"}); !known)
         co_return http::error_response(known.error());
     auto model = text_parameter(request, "model", std::string(catalog::global_model));
@@ -189,7 +189,7 @@ http::Task<http::Response> get(Api& api, http::Request request) {
     ));
 }
 
-http::Task<http::Response> versions(Api& api, http::Request request) {
+http::Task<http::Response> list_tool_versions(Api& api, http::Request request) {
     if (auto known = request.query.only({"model"}); !known)
         co_return http::error_response(known.error());
     auto model = text_parameter(request, "model", std::string(catalog::global_model));
@@ -279,19 +279,19 @@ void add_catalog_routes(http::Router& router, Api& api) {
     router.add(
         Method::get,
         "/api/tool-catalog",
-        [&api](Request r) { return search(api, std::move(r)); },
+        [&api](Request r) { return search_tools(api, std::move(r)); },
         {.description = "Search the tools that a model sees"}
     );
     router.add(
         Method::get,
         "/api/tool-catalog/{id}",
-        [&api](Request r) { return get(api, std::move(r)); },
+        [&api](Request r) { return get_tool(api, std::move(r)); },
         {.description = "One tool, as a model sees it"}
     );
     router.add(
         Method::get,
         "/api/tool-catalog/{id}/versions",
-        [&api](Request r) { return versions(api, std::move(r)); },
+        [&api](Request r) { return list_tool_versions(api, std::move(r)); },
         {.description = "Every version of a tool"}
     );
     router.add(

@@ -16,7 +16,7 @@ using base::Result;
 
 namespace {
 
-Result<base::Seq> number(std::string_view text, std::string_view what) {
+Result<base::Seq> seq_parameter(std::string_view text, std::string_view what) {
     base::Seq value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc{} && end == text.data() + text.size()) return value;
@@ -77,7 +77,7 @@ http::Task<http::EventBatch> next_events(
     co_return batch;
 }
 
-http::Task<http::Response> events(Api& api, http::Request request) {
+http::Task<http::Response> show_records(Api& api, http::Request request) {
     if (auto known = request.query.only({"from", "limit"}); !known)
         co_return http::error_response(known.error());
     const std::string model = request.parameter("m");
@@ -90,7 +90,7 @@ http::Task<http::Response> events(Api& api, http::Request request) {
     const auto asked = request.query.one("from");
     if (!asked) co_return http::error_response(asked.error());
     if (*asked) {
-        const auto seq = number(**asked, "from");
+        const auto seq = seq_parameter(**asked, "from");
         if (!seq) co_return http::error_response(seq.error());
         from = std::max<base::Seq>(*seq, 1);
     }
@@ -98,7 +98,7 @@ http::Task<http::Response> events(Api& api, http::Request request) {
     if (accept && accept->find("text/event-stream") != std::string_view::npos) {
         auto last = std::make_shared<base::Seq>(from - 1);  // shared: the stream outlives this call
         if (const auto resumed = request.headers.find("Last-Event-ID")) {
-            const auto seq = number(*resumed, "Last-Event-ID");
+            const auto seq = seq_parameter(*resumed, "Last-Event-ID");
             if (!seq) co_return http::error_response(seq.error());
             *last = *seq;
         }
@@ -130,7 +130,7 @@ void add_event_routes(http::Router& router, Api& api) {
     router.add(
         http::Method::get,
         "/api/models/{m}/events",
-        [&api](http::Request r) { return events(api, std::move(r)); },
+        [&api](http::Request r) { return show_records(api, std::move(r)); },
         {.long_poll = true,
          .description = "Records from ?from= on; with Accept: text/event-stream they are followed"}
     );

@@ -16,7 +16,7 @@ using base::Result;
 
 namespace {
 
-http::Task<http::Response> sync(Api& api, http::Request request) {
+http::Task<http::Response> sync_executor(Api& api, http::Request request) {
     const std::string executor = request.parameter("id");
     if (!jobs::routes::valid_executor_id(executor)) {
         co_return http::error_response(base::Error{
@@ -48,7 +48,7 @@ http::Task<http::Response> sync(Api& api, http::Request request) {
     co_return http::json_response(200, jobs::to_json(**reply).dump());
 }
 
-Result<std::uint64_t> number(const http::Request& request, std::string_view name) {
+Result<std::uint64_t> number_parameter(const http::Request& request, std::string_view name) {
     const auto text = request.query.one(name);
     if (!text) return fail(text.error());
     std::uint64_t value = 0;
@@ -60,7 +60,7 @@ Result<std::uint64_t> number(const http::Request& request, std::string_view name
     return fail(ErrorCode::validation, fmt::format("'{}' must be a number", name));
 }
 
-http::Task<http::Response> output(Api& api, http::Request request) {
+http::Task<http::Response> take_output(Api& api, http::Request request) {
     if (auto known = request.query.only({"fencing", "offset", "sha256", "size"}); !known)
         co_return http::error_response(known.error());
     transitions::Dispatcher::OutputChunk chunk;
@@ -73,15 +73,15 @@ http::Task<http::Response> output(Api& api, http::Request request) {
             base::Error{ErrorCode::not_found, "a job has stdout and stderr", {}, {}}
         );
     }
-    const auto fencing = number(request, "fencing");
-    const auto offset = number(request, "offset");
+    const auto fencing = number_parameter(request, "fencing");
+    const auto offset = number_parameter(request, "offset");
     if (!fencing || !offset)
         co_return http::error_response(!fencing ? fencing.error() : offset.error());
     chunk.fencing = *fencing;
     chunk.offset = *offset;
     if (request.query.has("sha256")) {
         const auto hex = request.query.one("sha256");
-        const auto size = number(request, "size");
+        const auto size = number_parameter(request, "size");
         if (!hex || !size) co_return http::error_response(!hex ? hex.error() : size.error());
         chunk.sha256 = base::Digest::from_hex(**hex);
         chunk.size = *size;
@@ -120,10 +120,10 @@ std::optional<ByteRange> range_of(const http::Request& request, std::size_t size
     return range;
 }
 
-http::Task<http::Response> content(Api& api, http::Request request) {
+http::Task<http::Response> give_content(Api& api, http::Request request) {
     if (auto known = request.query.only({"fencing"}); !known)
         co_return http::error_response(known.error());
-    const auto fencing = number(request, "fencing");
+    const auto fencing = number_parameter(request, "fencing");
     const auto digest = base::Digest::from_hex(request.parameter("sha256"));
     if (!fencing || !digest) {
         co_return http::error_response(
@@ -156,7 +156,7 @@ http::Task<http::Response> content(Api& api, http::Request request) {
     co_return response;
 }
 
-http::Task<http::Response> list(Api& api, http::Request request) {
+http::Task<http::Response> list_executors(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     std::vector<std::string> items;
     for (const auto& view : api.dispatcher.executors())
@@ -164,7 +164,7 @@ http::Task<http::Response> list(Api& api, http::Request request) {
     co_return http::json_response(200, list_json(items));
 }
 
-http::Task<http::Response> get(Api& api, http::Request request) {
+http::Task<http::Response> get_executor(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     const std::string id = request.parameter("id");
     for (const auto& view : api.dispatcher.executors()) {
@@ -186,19 +186,19 @@ void add_executor_routes(http::Router& router, Api& api) {
     router.add(
         Method::get,
         "/api/executors",
-        [&api](Request r) { return list(api, std::move(r)); },
+        [&api](Request r) { return list_executors(api, std::move(r)); },
         {.description = "Executors and what they hold"}
     );
     router.add(
         Method::get,
         "/api/executors/{id}",
-        [&api](Request r) { return get(api, std::move(r)); },
+        [&api](Request r) { return get_executor(api, std::move(r)); },
         {.description = "One executor"}
     );
     router.add(
         Method::post,
         jobs::routes::sync_pattern,
-        [&api](Request r) { return sync(api, std::move(r)); },
+        [&api](Request r) { return sync_executor(api, std::move(r)); },
         {.body_bytes_max = jobs::sync_body_bytes_max,
          .long_poll = true,
          .scope = "executor",
@@ -207,7 +207,7 @@ void add_executor_routes(http::Router& router, Api& api) {
     router.add(
         Method::post,
         jobs::routes::output_pattern,
-        [&api](Request r) { return output(api, std::move(r)); },
+        [&api](Request r) { return take_output(api, std::move(r)); },
         {.body_bytes_max = jobs::routes::output_chunk_bytes,
          .scope = "executor",
          .description = "A chunk of a job's output"}
@@ -215,7 +215,7 @@ void add_executor_routes(http::Router& router, Api& api) {
     router.add(
         Method::get,
         jobs::routes::content_pattern,
-        [&api](Request r) { return content(api, std::move(r)); },
+        [&api](Request r) { return give_content(api, std::move(r)); },
         {.scope = "executor", .description = "Content that the job of a lease names"}
     );
 }

@@ -16,13 +16,13 @@ using base::Result;
 
 namespace {
 
-http::Task<http::Response> health(Api& api, http::Request /*request*/) {
+http::Task<http::Response> show_health(Api& api, http::Request /*request*/) {
     co_return http::json_response(
         200, base::canonical(Json{{"status", "ok"}, {"durability", api.durability}})
     );
 }
 
-http::Task<http::Response> ready(Api& api, http::Request /*request*/) {
+http::Task<http::Response> show_ready(Api& api, http::Request /*request*/) {
     const auto models = co_await on_worker<std::vector<std::string>>(
         api, [&api]() -> Result<std::vector<std::string>> { return api.engine.models(); }
     );
@@ -64,7 +64,7 @@ ModelFigures figures(const engine::State& state) {
     return made;
 }
 
-http::Task<http::Response> metrics(Api& api, http::Request /*request*/) {
+http::Task<http::Response> show_metrics(Api& api, http::Request /*request*/) {
     std::string out;
     const auto metric = [&out](
                             std::string_view name, std::string_view type, std::string_view help
@@ -129,7 +129,7 @@ http::Task<http::Response> metrics(Api& api, http::Request /*request*/) {
     co_return http::text_response(200, std::move(out), "text/plain; version=0.0.4; charset=utf-8");
 }
 
-http::Task<http::Response> openapi(Api& api, http::Request /*request*/) {
+http::Task<http::Response> show_openapi(Api& api, http::Request /*request*/) {
     co_return http::json_response(200, api.openapi());
 }
 
@@ -195,7 +195,7 @@ Result<Json> audit_model(
     };
 }
 
-http::Task<http::Response> audit(Api& api, http::Request request) {
+http::Task<http::Response> show_audit(Api& api, http::Request request) {
     if (auto known = request.query.only({"state", "anchor"}); !known)
         co_return http::error_response(known.error());
     const auto state = request.query.one("state");
@@ -226,25 +226,25 @@ void add_health_routes(http::Router& router, Api& api) {
     router.add(
         Method::get,
         "/healthz",
-        [&api](Request r) { return health(api, std::move(r)); },
+        [&api](Request r) { return show_health(api, std::move(r)); },
         {.scope = "public", .description = "The process lives"}
     );
     router.add(
         Method::get,
         "/readyz",
-        [&api](Request r) { return ready(api, std::move(r)); },
+        [&api](Request r) { return show_ready(api, std::move(r)); },
         {.scope = "public", .description = "Every model is open"}
     );
     router.add(
         Method::get,
         "/metrics",
-        [&api](Request r) { return metrics(api, std::move(r)); },
+        [&api](Request r) { return show_metrics(api, std::move(r)); },
         {.description = "Figures for Prometheus"}
     );
     router.add(
         Method::get,
         "/api/openapi.json",
-        [&api](Request r) { return openapi(api, std::move(r)); },
+        [&api](Request r) { return show_openapi(api, std::move(r)); },
         {.scope = "public", .description = "This description"}
     );
 }
@@ -253,7 +253,7 @@ void add_audit_routes(http::Router& router, Api& api) {
     router.add(
         http::Method::get,
         "/api/models/{m}/audit",
-        [&api](http::Request r) { return audit(api, std::move(r)); },
+        [&api](http::Request r) { return show_audit(api, std::move(r)); },
         {.description =
              "Walk the log's hash chain; ?state=true folds the state and compares the snapshots"}
     );

@@ -15,7 +15,7 @@ using base::Result;
 
 namespace {
 
-http::Task<http::Response> list(Api& api, http::Request request) {
+http::Task<http::Response> list_operations(Api& api, http::Request request) {
     if (auto known = request.query.only({"state", "limit"}); !known)
         co_return http::error_response(known.error());
     const auto state = request.query.one("state");
@@ -43,7 +43,7 @@ http::Task<http::Response> list(Api& api, http::Request request) {
     ));
 }
 
-http::Task<http::Response> get(Api& api, http::Request request) {
+http::Task<http::Response> get_operation(Api& api, http::Request request) {
     if (auto known = request.query.only({"asOf"}); !known)
         co_return http::error_response(known.error());
     const auto id = id_of(request, "o", &base::operation_id);
@@ -75,7 +75,7 @@ Result<std::string> read_reason(const Json& body) {
     );
 }
 
-http::Task<http::Response> abandon(Api& api, http::Request request) {
+http::Task<http::Response> abandon_operation(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     const auto id = id_of(request, "o", &base::operation_id);
     auto asker = asker_of(request);
@@ -109,19 +109,19 @@ void add_operation_routes(http::Router& router, Api& api) {
     router.add(
         Method::get,
         "/api/models/{m}/operations",
-        [&api](Request r) { return list(api, std::move(r)); },
+        [&api](Request r) { return list_operations(api, std::move(r)); },
         {.description = "Operations that are not over"}
     );
     router.add(
         Method::get,
         "/api/models/{m}/operations/{o}",
-        [&api](Request r) { return get(api, std::move(r)); },
+        [&api](Request r) { return get_operation(api, std::move(r)); },
         {.description = "One operation"}
     );
     router.add(
         Method::post,
         "/api/models/{m}/operations/{o}/abandon",
-        [&api](Request r) { return abandon(api, std::move(r)); },
+        [&api](Request r) { return abandon_operation(api, std::move(r)); },
         {.description = "End an operation whose outcome nobody knows or wants; the body is {reason}"
         }
     );

@@ -82,7 +82,7 @@ Result<std::string> put_view(const engine::Model& model, base::Seq seq) {
     return list_json(items);
 }
 
-http::Task<http::Response> put(Api& api, http::Request request, bool shared) {
+http::Task<http::Response> put_token(Api& api, http::Request request, bool shared) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     auto asker = asker_of(request);
     if (!asker) co_return http::error_response(asker.error());
@@ -157,7 +157,7 @@ Result<std::string> page_of_tokens(const engine::Model& model, const TokenFilter
     return list_json(items, std::move(next));
 }
 
-http::Task<http::Response> list(Api& api, http::Request request, bool shared) {
+http::Task<http::Response> list_tokens(Api& api, http::Request request, bool shared) {
     if (auto known = request.query.only({"limit", "cursor", "where", "asOf"}); !known)
         co_return http::error_response(known.error());
     TokenFilter filter{.place = place_of(request, shared)};
@@ -180,7 +180,7 @@ http::Task<http::Response> list(Api& api, http::Request request, bool shared) {
     ));
 }
 
-http::Task<http::Response> remove(Api& api, http::Request request) {
+http::Task<http::Response> remove_token(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     const auto id = id_of(request, "t", &base::token_id);
     auto asker = asker_of(request);
@@ -201,7 +201,7 @@ http::Task<http::Response> remove(Api& api, http::Request request) {
     ));
 }
 
-http::Task<http::Response> get(Api& api, http::Request request) {
+http::Task<http::Response> get_token(Api& api, http::Request request) {
     if (auto known = request.query.only({"asOf"}); !known)
         co_return http::error_response(known.error());
     const auto id = id_of(request, "t", &base::token_id);
@@ -316,13 +316,13 @@ void add_token_routes(http::Router& router, Api& api) {
         router.add(
             Method::post,
             pattern,
-            [&api, shared](Request r) { return put(api, std::move(r), shared); },
+            [&api, shared](Request r) { return put_token(api, std::move(r), shared); },
             {.description = "Put one token, or an atomic batch"}
         );
         router.add(
             Method::get,
             pattern,
-            [&api, shared](Request r) { return list(api, std::move(r), shared); },
+            [&api, shared](Request r) { return list_tokens(api, std::move(r), shared); },
             {.description =
                  "Tokens of a place, the oldest first. ?where= filters by an expression over token"}
         );
@@ -330,13 +330,13 @@ void add_token_routes(http::Router& router, Api& api) {
     router.add(
         Method::get,
         "/api/models/{m}/tokens/{t}",
-        [&api](Request r) { return get(api, std::move(r)); },
+        [&api](Request r) { return get_token(api, std::move(r)); },
         {.description = "One token"}
     );
     router.add(
         Method::delete_,
         "/api/models/{m}/tokens/{t}",
-        [&api](Request r) { return remove(api, std::move(r)); },
+        [&api](Request r) { return remove_token(api, std::move(r)); },
         {.description = "Remove a token that nothing holds"}
     );
     router.add(
