@@ -52,9 +52,9 @@ const std::string& binary() {
 }
 
 bool binary_exists() {
-    if (std::filesystem::exists(binary())) return true;
-    MESSAGE("SKIPPED: ", binary(), " is not built");
-    return false;
+    const bool exists = std::filesystem::exists(binary());
+    CHECK_MESSAGE(exists, binary(), " is not built");
+    return exists;
 }
 
 std::vector<std::string> unknown_parts(const std::vector<std::string>& command) {

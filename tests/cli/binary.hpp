@@ -16,7 +16,7 @@ Ran run(const std::string& command);
 
 /// The path of `netwright` in this build.
 const std::string& binary();
-/// Prints a line with SKIPPED when it is not built.
+/// Fails the test when it is not built.
 bool binary_exists();
 
 /// Of a command line without the binary's name: what does not exist in the binary, each as a
