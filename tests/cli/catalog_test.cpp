@@ -86,15 +86,13 @@ TEST_CASE("an unknown tool in one command of several fails that one with the rea
             {"out", {{"done", {{"ok", "${result}"}}}}},
             {"fail", {{"failed", {{"code", "${error.code}"}, {"reason", "${error.message}"}}}}}}}}},
     });
-    lab.json(
-        {"token", "put", "commands/in", "--lines", "-"},
-        "{\"kind\":\"command\",\"id\":\"a\",\"executor\":\"script\",\"toolId\":\"echo\",\"args\":{"
-        "\"input\":1}}\n"
-        "{\"kind\":\"command\",\"id\":\"b\",\"executor\":\"script\",\"toolId\":\"nobody-knows\","
-        "\"args\":{}}\n"
-        "{\"kind\":\"command\",\"id\":\"c\",\"executor\":\"script\",\"toolId\":\"echo\",\"args\":{"
-        "\"input\":2}}\n"
-    );
+    std::string commands;
+    for (const char* tool : {"echo", "nobody-knows", "echo"}) {
+        const Json args = {{"toolId", tool}, {"input", 1}};
+        const Json command = {{"executor", "script"}, {"command", "invoke"}, {"args", args}};
+        commands += command.dump() + "\n";
+    }
+    lab.json({"token", "put", "commands/in", "--lines", "-"}, commands);
     tests::cli::await("all three", [&] {
         return lab.json({"token", "list", "commands/done"}).at("items").size() == 2 &&
                lab.json({"token", "list", "commands/failed"}).at("items").size() == 1;
