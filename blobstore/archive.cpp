@@ -339,14 +339,16 @@ struct ArchiveWriter::State {
     std::optional<base::Error> error;
     EntryRules rules;
     ArchiveReport done;
-    bool finished = false;
+    bool over = false;
+    Compression compression;
     WriterHandle handle{archive_write_new()};
 
-    explicit State(const ArchiveLimits& limits) : rules(limits) {}
-    // Else libarchive would end the archive as if it were whole.
-    ~State() {
-        if (!finished) archive_write_fail(handle.get());
-    }
+    explicit State(const ArchiveWriterOptions& options)
+        : progress(options.progress), rules(options.limits), compression(options.compression) {}
+    // libarchive ends an archive that is dropped as if it were whole: none of that reaches the
+    // sink. (archive_write_fail would keep it from ending it, but leaks the buffers of its
+    // filters.)
+    ~State() { over = true; }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
@@ -356,7 +358,7 @@ struct ArchiveWriter::State {
             base::ErrorCode::internal, "write an archive: " + printable(why(handle.get()))
         );
     }
-    base::Result<void> open(Compression compression);
+    base::Result<void> open();
     base::Result<void> write_header(std::string_view name, std::uint64_t size, unsigned mode);
     base::Result<void> write_content(std::string_view name, std::string_view bytes);
 };
@@ -364,18 +366,19 @@ struct ArchiveWriter::State {
 namespace {
 
 template <class State>
-la_ssize_t write_callback(archive* handle, void* data, const void* buffer, std::size_t size) {
+la_ssize_t write_callback(archive* /*handle*/, void* data, const void* buffer, std::size_t size) {
     auto& state = *static_cast<State*>(data);
-    auto taken = state.sink(std::string_view(static_cast<const char*>(buffer), size));
-    if (taken) return static_cast<la_ssize_t>(size);
-    archive_set_error(handle, EIO, "the sink failed");
-    state.error = std::move(taken.error());
-    return ARCHIVE_FATAL;
+    if (!state.over && !state.error) {
+        auto taken = state.sink(std::string_view(static_cast<const char*>(buffer), size));
+        // Looked at after every call; libarchive itself need not know.
+        if (!taken) state.error = std::move(taken.error());
+    }
+    return static_cast<la_ssize_t>(size);
 }
 
 }  // namespace
 
-base::Result<void> ArchiveWriter::State::open(Compression compression) {
+base::Result<void> ArchiveWriter::State::open() {
     base::check(handle != nullptr, "libarchive has no memory");
     int status = archive_write_set_format_pax_restricted(handle.get());
     // Names as they are: a conversion would depend on the locale.
@@ -396,7 +399,7 @@ base::Result<void> ArchiveWriter::State::open(Compression compression) {
     if (status == ARCHIVE_OK) {
         status = archive_write_open(handle.get(), this, nullptr, write_callback<State>, nullptr);
     }
-    if (status != ARCHIVE_OK) return failed();
+    if (status != ARCHIVE_OK || error) return failed();
     return {};
 }
 
@@ -412,7 +415,7 @@ base::Result<void> ArchiveWriter::State::write_header(
     archive_entry_set_perm(entry.get(), mode & 0777U);
     archive_entry_set_size(entry.get(), static_cast<la_int64_t>(size));
     archive_entry_set_mtime(entry.get(), 0, 0);
-    if (archive_write_header(handle.get(), entry.get()) != ARCHIVE_OK) return failed();
+    if (archive_write_header(handle.get(), entry.get()) != ARCHIVE_OK || error) return failed();
     ++done.entries;
     if (progress) progress({name, done.entries, done.bytes});
     return {};
@@ -423,11 +426,8 @@ base::Result<void> ArchiveWriter::State::write_content(
 ) {
     while (!bytes.empty()) {
         const auto piece = bytes.substr(0, piece_bytes);
-        if (std::cmp_not_equal(
-                archive_write_data(handle.get(), piece.data(), piece.size()), piece.size()
-            )) {
-            return failed();
-        }
+        const auto written = archive_write_data(handle.get(), piece.data(), piece.size());
+        if (std::cmp_not_equal(written, piece.size()) || error) return failed();
         bytes.remove_prefix(piece.size());
         done.bytes += piece.size();
         if (progress) progress({name, done.entries, done.bytes});
@@ -443,10 +443,9 @@ ArchiveWriter& ArchiveWriter::operator=(ArchiveWriter&&) noexcept = default;
 base::Result<ArchiveWriter> ArchiveWriter::open(
     ByteSink sink, const ArchiveWriterOptions& options
 ) {
-    auto state = std::make_unique<State>(options.limits);
+    auto state = std::make_unique<State>(options);
     state->sink = std::move(sink);
-    state->progress = options.progress;
-    if (auto opened = state->open(options.compression); !opened) return base::fail(opened.error());
+    if (auto opened = state->open(); !opened) return base::fail(opened.error());
     return ArchiveWriter(std::move(state));
 }
 
@@ -480,8 +479,9 @@ base::Result<void> ArchiveWriter::add_stream(
 }
 
 base::Result<void> ArchiveWriter::finish() {
-    if (archive_write_close(state_->handle.get()) != ARCHIVE_OK) return state_->failed();
-    state_->finished = true;
+    if (archive_write_close(state_->handle.get()) != ARCHIVE_OK || state_->error) {
+        return state_->failed();
+    }
     return {};
 }
 

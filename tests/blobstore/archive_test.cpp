@@ -176,12 +176,14 @@ TEST_CASE("errors of a source and of a sink come back as they are") {
     const auto broken_sink = [](std::string_view) -> base::Result<void> {
         return base::fail(base::ErrorCode::limit, "no room");
     };
-    auto writer = ArchiveWriter::open(broken_sink, {});
-    REQUIRE(writer);
-    const auto added = writer->add_bytes("a", some_bytes(1'000'000), 0644);
-    const auto finished = added ? writer->finish() : added;
-    REQUIRE_FALSE(finished);
-    CHECK(finished.error().message == "no room");
+    for (const auto compression : {Compression::none, Compression::gzip, Compression::zstd}) {
+        auto writer = ArchiveWriter::open(broken_sink, {.compression = compression});
+        REQUIRE(writer);
+        const auto added = writer->add_bytes("a", some_bytes(1'000'000), 0644);
+        const auto finished = added ? writer->finish() : added;
+        REQUIRE_FALSE(finished);
+        CHECK(finished.error().message == "no room");
+    }
 
     const auto bytes = tar({{.name = "a", .content = some_bytes(5000)}});
     auto inner = source_of(bytes);

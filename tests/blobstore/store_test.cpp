@@ -229,5 +229,5 @@ TEST_CASE("streams in both directions need memory for a piece, not for the blob"
         f.store->read_range(pinned->stat.digest, {.offset = 100'000'000, .length = 5});
     REQUIRE(part);
     CHECK(drain(**part).bytes == piece.substr(100'000'000 % piece.size(), 5));
-    CHECK(peak_memory_kib() - before < 8192);
+    CHECK(peak_memory_kib() < before + 8192);
 }
