@@ -45,6 +45,10 @@ void add_command(
     });
 }
 
+/// Of a subcommand that has no options of its own.
+struct NoOptions {};
+inline void declare_nothing(CLI::App& /*app*/, NoOptions& /*options*/) {}
+
 /// A word that only groups subcommands, such as `net`.
 CLI::App& add_group(CLI::App& parent, const std::string& name, const std::string& description);
 

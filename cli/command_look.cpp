@@ -45,9 +45,6 @@ void declare_page(CLI::App& app, PageOptions& options) {
     app.add_option("--cursor", options.cursor, "Go on after the page that named it");
 }
 
-struct NoOptions {};
-void declare_nothing(CLI::App& /*app*/, NoOptions& /*options*/) {}
-
 void print_transition(const Json& view) {
     print(fmt::format(
         "{} ({}): {}, in flight {}, fired {}, failed {}",

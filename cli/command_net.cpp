@@ -32,9 +32,6 @@ void declare_net(CLI::App& app, NetOptions& options) {
     app.add_option("NET", options.net, "Name of the net")->required();
 }
 
-struct NoOptions {};
-void declare_nothing(CLI::App& /*app*/, NoOptions& /*options*/) {}
-
 struct DeployOptions {
     std::string file;
     bool force = false;
