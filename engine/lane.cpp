@@ -52,16 +52,18 @@ void ModelLane::post(LaneJob job, Kind kind) {
     completion({});
 }
 
+// One turn at a time: what is asked for during a turn gets another one after it.
 void ModelLane::schedule() {
-    const bool start =
-        mailbox_.with([](Mailbox& mailbox) { return !std::exchange(mailbox.scheduled, true); });
+    const bool start = mailbox_.with([](Mailbox& mailbox) {
+        mailbox.again = true;
+        return !std::exchange(mailbox.running, true);
+    });
     if (start) parts_.workers.post([self = shared_from_this()] { self->run(); });
 }
 
 void ModelLane::run() {
-    // Whatever is asked for from now on asks for another turn.
     const auto failure = mailbox_.with([](Mailbox& mailbox) {
-        mailbox.scheduled = false;
+        mailbox.again = false;
         return std::exchange(mailbox.failure, std::nullopt);
     });
     if (failure) give_up(*failure);
@@ -72,9 +74,11 @@ void ModelLane::run() {
         set_timer();
         snapshot_if_due(false);
     }
-    const bool jobs_left =
-        mailbox_.with([](const Mailbox& mailbox) { return !mailbox.jobs.empty(); });
-    if (jobs_left || (more_ && !over_mark_)) schedule();
+    const bool again = mailbox_.with([this](Mailbox& mailbox) {
+        mailbox.running = mailbox.again || !mailbox.jobs.empty() || (more_ && !over_mark_);
+        return mailbox.running;
+    });
+    if (again) parts_.workers.post([self = shared_from_this()] { self->run(); });
 }
 
 void ModelLane::run_jobs() {

@@ -93,7 +93,8 @@ private:
     };
     struct Mailbox {
         std::deque<Posted> jobs;
-        bool scheduled = false;
+        bool running = false;  ///< a turn is under way or posted
+        bool again = false;    ///< something came since the turn began
         bool stopped = false;
         std::optional<base::Error> failure;  ///< of a commit: the model must be reopened
     };
