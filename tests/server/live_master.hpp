@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -50,6 +51,8 @@ struct LiveMaster {
         return text;
     }
     void start_executor() {
+        // The executor looks for it beside its own binary, which is this test.
+        ::setenv("NETWRIGHT_SANDBOX_INIT", NETWRIGHT_BINARY_DIR "/netwright-sandbox-init", 1);
         executor_stop = std::make_unique<http::StopSource>();
         executor::Options options{
             .master = master->url(),

@@ -1,0 +1,102 @@
+#include "engine/engine.hpp"
+
+#include "base/files.hpp"
+#include "engine/memory_log.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace {
+
+// No transition of these tests calls anything.
+class NoHandler final : public engine::TransitionHandler {
+public:
+    void opened(const engine::Model& /*model*/) override {}
+    void prepare(
+        std::string_view /*model*/,
+        const engine::Prepare& /*request*/,
+        std::move_only_function<void(base::Result<engine::Prepared>)> done
+    ) override {
+        done(base::fail(base::ErrorCode::unsupported, "nothing is called here"));
+    }
+    void perform(const engine::Performance& /*performance*/) override {}
+    void cancel(std::string_view /*model*/, base::OperationId /*operation*/) override {}
+    void recover(const engine::Performance& /*performance*/) override {}
+};
+
+struct LiveEngine {
+    base::TemporaryFolder folder;
+    engine::MemoryLog log;
+    engine::SnapshotStore snapshots{folder.path()};
+    NoHandler handler;
+    engine::Engine engine{
+        {.log = log,
+         .snapshots = snapshots,
+         .handler = handler,
+         .clock = base::system_clock(),
+         .threads = 4}
+    };
+};
+
+}  // namespace
+
+TEST_CASE("a model's decisions never run at the same time, and each is answered once it is durable"
+) {
+    LiveEngine live;
+    constexpr int each = 500;
+    std::atomic<int> inside = 0;
+    std::atomic<int> overlaps = 0;
+    std::atomic<int> answered = 0;
+    std::atomic<int> early = 0;
+    std::vector<std::thread> askers;
+    for (int t = 0; t < 4; ++t) {
+        askers.emplace_back([&] {
+            for (int i = 0; i < each; ++i) {
+                live.engine.write<base::Seq>(
+                    "m",
+                    {},
+                    [&](engine::Model& model,
+                        const engine::Asker& asker) -> base::Result<base::Seq> {
+                        if (inside.fetch_add(1) != 0) ++overlaps;
+                        const auto seq =
+                            engine::write(model, {.produced = {{"p-tool-catalog", "{}"}}}, asker);
+                        inside.fetch_sub(1);
+                        return seq;
+                    },
+                    {},
+                    [&](base::Result<base::Seq> seq) {
+                        if (!seq || live.engine.durable("m") < *seq) ++early;
+                        ++answered;
+                        answered.notify_all();
+                    }
+                );
+            }
+        });
+    }
+    for (auto& asker : askers)
+        asker.join();
+    for (int now = answered; now != 4 * each; now = answered)
+        answered.wait(now);
+    CHECK(overlaps == 0);
+    CHECK(early == 0);
+    CHECK(live.engine.durable("m") == 4 * each);
+}
+
+TEST_CASE("looking at a model that does not exist makes nothing") {
+    LiveEngine live;
+    std::atomic<int> answered = 0;
+    live.engine.read<bool>(
+        "absent",
+        [](const engine::Model&) -> base::Result<bool> { return true; },
+        [&](base::Result<bool> seen) {
+            answered = !seen && seen.error().code == base::ErrorCode::not_found ? 1 : 2;
+            answered.notify_all();
+        }
+    );
+    answered.wait(0);
+    CHECK(answered == 1);
+    CHECK(live.engine.models().empty());
+}
