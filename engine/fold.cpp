@@ -145,14 +145,20 @@ Result<void> apply(State& state, const Event& event, const RecordHead& head) {
     return apply_after_tokens(state, event, head);
 }
 
-void reveal_due(State& state, base::Timestamp now) {
+std::vector<base::CaseId> reveal_due(State& state, base::Timestamp now) {
+    std::vector<base::CaseId> cases;
     while (!state.delayed.empty() && state.delayed.begin()->first <= now) {
         const auto id = state.delayed.begin()->second;
         state.delayed.erase(state.delayed.begin());
         const auto slot = state.store.find(id);
-        if (Case* owner = state.find_case(state.store.token(slot).case_id)) --owner->delayed;
+        const auto case_id = state.store.token(slot).case_id;
+        if (Case* owner = state.find_case(case_id)) {
+            --owner->delayed;
+            cases.push_back(case_id);
+        }
         state.store.reveal(slot);
     }
+    return cases;
 }
 
 }  // namespace engine

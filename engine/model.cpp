@@ -25,7 +25,7 @@ base::Result<void> Model::restore(SnapshotReader& reader) {
 
 void Model::go_live(base::Timestamp now) {
     live_ = true;
-    reveal_due(state_, now);
+    revealed_ = reveal_due(state_, now);
     state_.store.record_changes(true);
     scheduler_.rebuild();
     for (const auto& [id, operation] : state_.operations) {
@@ -59,9 +59,13 @@ std::size_t Model::pump(base::Timestamp now, std::size_t firings_max) {
     const Asker asker{.now = now};
     Decisions decisions{*this, asker};
     if (!state_.delayed.empty() && state_.delayed.begin()->first <= now) {
-        reveal_due(state_, now);
+        const auto cases = reveal_due(state_, now);
+        revealed_.insert(revealed_.end(), cases.begin(), cases.end());
         scheduler_.absorb();
     }
+    // A token that waited on an end place was all that its case was waiting for.
+    for (const auto case_id : std::exchange(revealed_, {}))
+        decisions.end_if_quiet(case_id);
     std::size_t fired = 0;
     while (fired < firings_max && !retries_.empty() && retries_.begin()->first <= now) {
         const auto id = retries_.begin()->second;

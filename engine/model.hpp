@@ -144,6 +144,7 @@ private:
     std::vector<Effect> effects_;
     std::map<ClaimId, Claim> claims_;
     ClaimId last_claim_ = 0;
+    std::vector<base::CaseId> revealed_;  ///< of tokens that came in sight: perhaps over
     std::set<std::pair<base::Timestamp, base::OperationId>> retries_;
     std::set<std::pair<base::Timestamp, TransitionId>> timers_;
 };

@@ -183,8 +183,8 @@ private:
 base::Result<void> apply(State& state, const Event& event, const RecordHead& head);
 
 /// Delayed tokens that are due become visible. Part of the live run only: whether a token is
-/// visible is a matter of time, not of the log.
-void reveal_due(State& state, base::Timestamp now);
+/// visible is a matter of time, not of the log. Returns their cases, which may be over now.
+std::vector<base::CaseId> reveal_due(State& state, base::Timestamp now);
 
 /// The deployment that a record speaks of; null when unknown.
 std::shared_ptr<const Deployment> deployment(const State& state, Seq seq);

@@ -162,7 +162,16 @@ void Dispatcher::handle(BoardEvent& event) {
         outcome.attempt = lost->attempt.n;
         outcome.kind = engine::Outcome::Kind::lost;
         outcome.error = {ErrorCode::uncertain, lost->reason, {}, {}};
-        engine_->settle(lost->model, std::move(outcome), "engine", {});
+        engine_->settle(
+            lost->model,
+            std::move(outcome),
+            "engine",
+            [this, model = lost->model, attempt = lost->attempt](Result<engine::Settled> settled) {
+                with_board([&](JobBoard& board) {
+                    board.loss_settled(model, attempt, settled.has_value());
+                });
+            }
+        );
     } else {
         save_executors();
     }
@@ -201,18 +210,17 @@ void Dispatcher::report(Reported& reported) {
         reported.ref.model,
         std::move(outcome),
         reported.executor,
-        [this, lease = reported.ref.lease, stale = reported.stale](Result<engine::Settled> settled
-        ) {
-            if (!settled && settled.error().code == ErrorCode::overloaded) {
-                // Not taken: the executor sends it again.
+        [this, lease = reported.ref.lease](Result<engine::Settled> settled) {
+            if (!settled) {
+                // Not taken (the model failed, the master stops): the executor sends it again.
                 with_board([&](JobBoard& board) { board.unreported(lease); });
                 return;
             }
             jobs::Verdict verdict = jobs::Verdict::unknown;
-            if (settled && *settled == engine::Settled::applied) verdict = jobs::Verdict::applied;
-            if (settled && *settled == engine::Settled::late) verdict = jobs::Verdict::fenced;
+            if (*settled == engine::Settled::applied) verdict = jobs::Verdict::applied;
+            if (*settled == engine::Settled::late) verdict = jobs::Verdict::fenced;
             uploads_.forget(lease);
-            if (!stale) with_board([&](JobBoard& board) { board.settled(lease, verdict); });
+            with_board([&](JobBoard& board) { board.settled(lease, verdict); });
         }
     );
 }

@@ -36,6 +36,10 @@ void JobBoard::offer(Task task) {
 void JobBoard::recover(Task task, const Now& now) {
     now_ = now.elapsed;
     const Key key = task.key();
+    if (const auto loss = losing_.find(key); loss != losing_.end()) {
+        if (loss->second.refused) tell_lost(key, loss->second.reason);
+        return;
+    }
     unsettled_.insert_or_assign(key, Unsettled{std::move(task), now.elapsed + options_.lease});
     if (expected_.empty()) came_back({});
 }
@@ -69,7 +73,24 @@ void JobBoard::lose(const jobs::LeaseId& id, const std::string& reason) {
     const LeaseState lease = leases_.at(id);
     end_lease(id, reason);
     sessions_[lease.executor].fenced.insert(id);
-    events_.push_back(Lost{lease.ref.model, lease.ref.attempt, reason});
+    tell_lost(lease.task.key(), reason);
+}
+
+void JobBoard::tell_lost(const Key& key, const std::string& reason) {
+    const std::string why = reason;
+    losing_.insert_or_assign(key, Loss{why, false});
+    events_.push_back(Lost{key.first, key.second, why});
+}
+
+void JobBoard::loss_settled(const std::string& model, base::AttemptId attempt, bool durable) {
+    const auto loss = losing_.find(Key{model, attempt});
+    if (loss == losing_.end()) return;
+    if (!durable) {
+        loss->second.refused = true;
+        return;
+    }
+    losing_.erase(loss);
+    answer_where_possible(now_);
 }
 
 void JobBoard::offer_again(const jobs::LeaseId& id, const std::string& reason) {
@@ -95,8 +116,8 @@ void JobBoard::settled(const jobs::LeaseId& id, jobs::Verdict verdict) {
         end_lease(id, "result");
     }
     for (auto& [name, session] : sessions_) {
-        const auto waiting = session.drops.find(id);
-        if (name == executor || waiting != session.drops.end()) session.drops[id] = verdict;
+        const bool evidence = session.evidence.erase(id) != 0;
+        if (name == executor || evidence) session.drops[id] = verdict;
     }
     answer_where_possible(now_);
 }
@@ -104,6 +125,8 @@ void JobBoard::settled(const jobs::LeaseId& id, jobs::Verdict verdict) {
 void JobBoard::unreported(const jobs::LeaseId& id) {
     const auto found = leases_.find(id);
     if (found != leases_.end()) found->second.reported = false;
+    for (auto& [name, session] : sessions_)
+        session.evidence.erase(id);
 }
 
 void JobBoard::unshippable(const jobs::LeaseId& id, const base::Error& error) {
@@ -150,9 +173,7 @@ void JobBoard::tick(const Now& now) {
         if (waiting.until <= now.elapsed) unsettled.push_back(key);
     }
     for (const auto& key : unsettled) {
-        events_.push_back(
-            Lost{key.first, key.second, "no executor knows of it after a restart of the master"}
-        );
+        tell_lost(key, "no executor knows of it after a restart of the master");
         unsettled_.erase(key);
     }
     answer_where_possible(now.elapsed);

@@ -98,8 +98,10 @@ public:
     /// are about to be recovered.
     void forget(std::string_view model);
     void offer(Task task);
-    /// An attempt of an earlier life: whoever reports it keeps it; when all expected executors have
-    /// come back and none knows it, it is offered; after one lease time it is lost.
+    /// An attempt of an earlier life (of the master, or of the model that failed and was opened
+    /// again): whoever reports it keeps it; when all expected executors have come back and none
+    /// knows it, it is offered; after one lease time it is lost. A loss that was told before and
+    /// could not be recorded is told again.
     void recover(Task task, const Now& now);
     /// Nobody wants the attempt any more: its lease is cancelled, its result refused.
     void withdraw(std::string_view model, base::OperationId operation);
@@ -114,6 +116,9 @@ public:
     void settled(const jobs::LeaseId& lease, jobs::Verdict verdict);
     /// The result could not be taken now: it is as if it had not been sent.
     void unreported(const jobs::LeaseId& lease);
+    /// The loss of an attempt is durable, or it is not (the model failed, and will be recovered).
+    /// Until it is, an executor that told of it gets no answer, so that it does not forget it.
+    void loss_settled(const std::string& model, base::AttemptId attempt, bool durable);
     /// Content that a grant needs could not be read: the lease ends before it ships.
     void unshippable(const jobs::LeaseId& lease, const base::Error& error);
 
@@ -171,7 +176,10 @@ private:
         std::optional<base::Duration> silent_since;
         base::Timestamp last_seen;
         bool draining = false;
-        bool draining_told = false;  ///< it knows that the master knows
+        bool draining_told = false;        ///< it knows that the master knows
+        bool heard = false;                ///< it told all that it has, no answer under way
+        std::set<Key> lost;                ///< it says that it lost these
+        std::set<jobs::LeaseId> evidence;  ///< results not in force that are being recorded
         std::set<std::string> ended_names;
     };
 
@@ -186,6 +194,8 @@ private:
         base::Duration arrived
     );
     void forget_unknown(const std::string& executor, const jobs::SyncRequest& request, bool first);
+    [[nodiscard]] bool losing(const Session& session) const;
+    void tell_lost(const Key& key, const std::string& reason);
     void adopt(const std::string& executor, const jobs::LeaseRef& ref, base::Duration now);
     void came_back(const std::string& executor);
     void answer_where_possible(base::Duration now);
@@ -214,6 +224,12 @@ private:
         base::Duration until;
     };
     std::map<Key, Unsettled> unsettled_;
+    /// Told as `Lost`, not yet durable.
+    struct Loss {
+        std::string reason;
+        bool refused = false;  ///< could not be recorded: told again when the model is recovered
+    };
+    std::map<Key, Loss> losing_;
     std::map<jobs::LeaseId, std::pair<jobs::LeaseRef, base::Digest>> settled_;  ///< newest results
     std::deque<jobs::LeaseId> settled_order_;
     std::map<std::string, Session, std::less<>> sessions_;  ///< by executor

@@ -27,6 +27,9 @@ JobBoard::Session* JobBoard::session_of(
     session.replies.clear();
     session.drops.clear();
     session.fenced.clear();
+    session.heard = false;
+    session.lost.clear();
+    session.evidence.clear();
     events_.push_back(ExecutorsChanged{});
     return &session;
 }
@@ -61,7 +64,6 @@ Result<void> JobBoard::sync(
         session->introduction = *request.introduction;
         session->introduced = true;
     }
-    const bool first = session->highest_seq == 0;
     for (auto& done : request.done)
         take_done(executor, *session, std::move(done));
     for (const auto& ref : request.lost)
@@ -71,8 +73,13 @@ Result<void> JobBoard::sync(
         session->highest_seq = request.seq;
         session->draining = request.draining;
         take_running(executor, *session, request, arrived);
-        forget_unknown(executor, request, first);
-        came_back(executor);
+        // While another answer is under way (maybe of the master before this one), it may bring
+        // leases that this request cannot name yet.
+        if (request.answered + 1 == request.seq) {
+            forget_unknown(executor, request, !session->heard);
+            session->heard = true;
+            came_back(executor);
+        }
     }
     const auto wait = std::min(request.wait, jobs::sync_wait_max);
     session->open.insert_or_assign(
@@ -106,7 +113,9 @@ void JobBoard::take_done(const std::string& executor, Session& session, jobs::Do
     if (lease == leases_.end() || lease->second.ref != done.ref ||
         lease->second.executor != executor) {
         // Not in force. It is kept as evidence and changes nothing.
-        if (session.drops.try_emplace(id, jobs::Verdict::fenced).second) {
+        // The executor may delete its copy once that is durable, and with it why it is not in
+        // force.
+        if (session.evidence.insert(id).second) {
             events_.push_back(Reported{done.ref, executor, std::move(done.outcome), {}, true});
         }
         session.fenced.erase(id);
@@ -125,6 +134,7 @@ void JobBoard::take_done(const std::string& executor, Session& session, jobs::Do
 
 void JobBoard::take_lost(const std::string& executor, const jobs::LeaseRef& ref) {
     if (!leases_.contains(ref.lease)) adopt(executor, ref, now_);
+    sessions_[executor].lost.insert(Key{ref.model, ref.attempt});
     const auto lease = leases_.find(ref.lease);
     if (lease == leases_.end() || lease->second.executor != executor || lease->second.reported)
         return;
@@ -156,7 +166,6 @@ void JobBoard::take_running(
 void JobBoard::forget_unknown(
     const std::string& executor, const jobs::SyncRequest& request, bool first
 ) {
-    if (!first && request.answered + 1 != request.seq) return;
     std::set<jobs::LeaseId> named;
     for (const auto& running : request.running)
         named.insert(running.ref.lease);
@@ -212,9 +221,15 @@ void JobBoard::answer_where_possible(base::Duration now) {
     }
 }
 
+bool JobBoard::losing(const Session& session) const {
+    return std::ranges::any_of(session.lost, [&](const Key& key) { return losing_.contains(key); });
+}
+
 bool JobBoard::answer(
     const std::string& executor, Session& session, base::Duration now, bool must
 ) {
+    if (!must && losing(session)) return false;
+    session.lost.clear();
     const auto open = session.open.begin();
     jobs::SyncReply reply;
     reply.introduce = !session.introduced;

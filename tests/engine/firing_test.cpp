@@ -2,6 +2,20 @@
 
 #include <map>
 
+TEST_CASE("a case whose last token comes late to an end place ends when it comes") {
+    TestModel m;
+    m.deploy(R"({"net":"n","version":"1","places":{"a":{},"o":{}},
+        "transitions":{"t":{"in":{"x":"a"},"out":[{"to":"o","token":"${x}","delay":"2s"}]}},
+        "start":"a","end":["o"]})");
+    const auto id = m.start("n", "1");
+    m.run();
+    CHECK(m.case_state(id) == engine::CaseState::running);
+    m.now = m.now + base::seconds(2);
+    m.run();
+    CHECK(m.case_state(id) == engine::CaseState::completed);
+    m.check_fold();
+}
+
 TEST_CASE("a map transition moves a token through and ends the case") {
     TestModel m;
     m.deploy(R"({"net":"n","version":"1","places":{"a":{},"b":{}},
