@@ -128,6 +128,7 @@ Result<Model*> Master::open(Lane& lane) {
     lane.commit_lane = opened->lane;
     lane.durable = opened->head.seq;
     lane.model->take_over(opened->epoch);
+    board_->forget(lane.name);
     recover(lane);
     lane.model->go_live(world_.wall());
     return lane.model.get();
