@@ -83,6 +83,7 @@ void Dispatcher::with_board(Action&& action) {
 
 void Dispatcher::opened(const engine::Model& model) {
     parts_.catalog.opened(model);
+    with_board([&](JobBoard& board) { board.forget(model.state().model); });
 }
 
 Result<Task> Dispatcher::task_of(const engine::Performance& performance) {

@@ -17,6 +17,17 @@ std::set<std::string> JobBoard::executors() const {
     return names;
 }
 
+void JobBoard::forget(std::string_view model) {
+    std::erase_if(queue_, [&](const Task& task) { return task.job.model == model; });
+    std::erase_if(unsettled_, [&](const auto& entry) { return entry.first.first == model; });
+    std::erase_if(by_attempt_, [&](const auto& entry) { return entry.first.first == model; });
+    std::erase_if(leases_, [&](const auto& entry) {
+        if (entry.second.ref.model != model) return false;
+        expected_.insert(entry.second.executor);
+        return true;
+    });
+}
+
 void JobBoard::offer(Task task) {
     queue_.push_back(std::move(task));
     answer_where_possible(now_);

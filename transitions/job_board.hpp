@@ -94,6 +94,9 @@ public:
     void expect(std::set<std::string> executors) { expected_ = std::move(executors); }
     [[nodiscard]] std::set<std::string> executors() const;
 
+    /// The model was opened anew: all that is known of its attempts is void, and those under way
+    /// are about to be recovered.
+    void forget(std::string_view model);
     void offer(Task task);
     /// An attempt of an earlier life (of the master, or of the model that failed and was opened
     /// again): whoever reports it keeps it; when all expected executors have come back and none
