@@ -41,6 +41,9 @@ void JobBoard::recover(Task task, const Now& now) {
         return;
     }
     unsettled_.insert_or_assign(key, Unsettled{std::move(task), now.elapsed + options_.lease});
+    // Whoever spoke before this attempt was asked about must speak once more.
+    for (const auto& [id, session] : sessions_)
+        expected_.insert(id);
     if (expected_.empty()) came_back({});
 }
 
