@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using transitions::JobBoard;
 using transitions::Task;
 
@@ -123,12 +125,21 @@ TEST_CASE("a lease that is not renewed is lost, and its late result is only evid
     b.now.elapsed = b.now.elapsed + base::seconds(31);
     b.board.tick(b.now);
     CHECK(b.events<transitions::Lost>().size() == 1);
+    b.board.loss_settled("m", {{7}, 1}, true);
     auto request = b.request(1);
     request.done.push_back({lease.ref(), outcome()});
-    CHECK(b.sync(request).front().drop.front().verdict == jobs::Verdict::fenced);
+    auto replies = b.sync(request);
     const auto reported = b.events<transitions::Reported>();
     REQUIRE(reported.size() == 1);
     CHECK(reported[0].stale);
+    b.board.settled(lease.id, jobs::Verdict::fenced);
+    for (auto& reply : b.answers())
+        replies.push_back(std::move(reply));
+    for (auto& reply : b.sync(b.request(1)))
+        replies.push_back(std::move(reply));
+    CHECK(std::ranges::any_of(replies, [](const jobs::SyncReply& reply) {
+        return !reply.drop.empty() && reply.drop.front().verdict == jobs::Verdict::fenced;
+    }));
     CHECK_FALSE(b.board.in_force("e1", lease.id, lease.fencing));
 }
 
