@@ -3,24 +3,63 @@
 #include "base/files.hpp"
 #include "base/sha256.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <string>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace executor {
+
+namespace {
+
+constexpr int make_tries = 10;
+
+// Held as long as the folder is in use, also by a process that is about to be killed.
+base::FileDescriptor locked(const std::filesystem::path& folder) {
+    base::FileDescriptor handle(
+        ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    );
+    if (handle && ::flock(handle.value(), LOCK_EX | LOCK_NB) != 0) handle.reset();
+    return handle;
+}
+
+// What killed executors left, whatever their work folder was: folders that nobody holds.
+void sweep(const std::filesystem::path& parent, const std::string& prefix) {
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::directory_iterator(parent, failed)) {
+        if (!entry.path().filename().string().starts_with(prefix)) continue;
+        struct stat status{};
+        const bool own = ::lstat(entry.path().c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+                         status.st_uid == ::geteuid();
+        const auto lock = own ? locked(entry.path()) : base::FileDescriptor();
+        std::error_code ignored;
+        if (lock) std::filesystem::remove_all(entry.path(), ignored);
+    }
+}
+
+}  // namespace
 
 base::Result<PublicFolder> PublicFolder::make(
     const std::filesystem::path& parent, std::string_view purpose, const std::filesystem::path& work
 ) {
     std::error_code ignored;
     const auto id = base::sha256(std::filesystem::absolute(work, ignored).string()).hex();
-    auto path = parent / fmt::format("netwright-{}-{}", purpose, id.substr(0, 16));
-    std::filesystem::remove_all(path, ignored);
-    // Must not exist: in a folder that everybody may write to it could be somebody's trap.
-    if (::mkdir(path.c_str(), 0755) != 0) {
-        return base::fail(base::errno_error("make " + path.string()));
+    const auto prefix = fmt::format("netwright-{}-", purpose);
+    const auto path = parent / (prefix + id.substr(0, 16));
+    for (int i = 0; i < make_tries; ++i) {
+        sweep(parent, prefix);
+        // Must not exist: in a folder that everybody may write to it could be somebody's trap.
+        if (::mkdir(path.c_str(), 0755) != 0) break;
+        auto lock = locked(path);
+        // Another executor that started at the same moment may have swept it before it was locked.
+        struct stat status{};
+        const bool there = lock && ::fstat(lock.value(), &status) == 0 && status.st_nlink > 0;
+        if (there) return PublicFolder(path, std::move(lock));
     }
-    return PublicFolder(std::move(path));
+    return base::fail(base::errno_error("make " + path.string()));
 }
 
 PublicFolder::~PublicFolder() {

@@ -1,10 +1,12 @@
 #include "executor/cgroups.hpp"
+#include "executor/public_folder.hpp"
 #include "tests/executor/rig.hpp"
 
 #include <doctest/doctest.h>
 
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -220,6 +222,23 @@ TEST_CASE("pure v1 without a unified mount freezes, kills and thaws") {
     int status = 0;
     CHECK(::waitpid(child, &status, 0) == child);
     CHECK(WTERMSIG(status) == SIGKILL);
+}
+
+TEST_CASE("a public folder that nobody holds any more is removed by the next executor") {
+    const base::TemporaryFolder parent;
+    put(parent.path() / "netwright-etc-0123456789abcdef" / "passwd");
+    put(parent.path() / "netwright-jobs-0123456789abcdef" / "kept");
+    auto first = executor::PublicFolder::make(parent.path(), "etc", "/work/a").value();
+    CHECK_FALSE(files::exists(parent.path() / "netwright-etc-0123456789abcdef"));
+    CHECK(files::exists(parent.path() / "netwright-jobs-0123456789abcdef"));
+    {
+        const auto second = executor::PublicFolder::make(parent.path(), "etc", "/work/b").value();
+        CHECK(files::is_directory(first.path()));
+        CHECK(files::is_directory(second.path()));
+        // In use: the same work folder twice is refused, not taken over.
+        CHECK_FALSE(executor::PublicFolder::make(parent.path(), "etc", "/work/a"));
+    }
+    CHECK(std::distance(files::directory_iterator(parent.path()), {}) == 2);
 }
 
 TEST_CASE("what a killed executor left in its cgroups is killed and removed at the next start") {
