@@ -177,6 +177,7 @@ private:
         base::Timestamp last_seen;
         bool draining = false;
         bool draining_told = false;        ///< it knows that the master knows
+        std::uint64_t answered_from = 0;   ///< the first one that this master answered
         bool heard = false;                ///< it told all that it has, no answer under way
         std::set<Key> lost;                ///< it says that it lost these
         std::set<jobs::LeaseId> evidence;  ///< results not in force that are being recorded

@@ -28,6 +28,7 @@ JobBoard::Session* JobBoard::session_of(
     session.drops.clear();
     session.fenced.clear();
     session.heard = false;
+    session.answered_from = 0;
     session.lost.clear();
     session.evidence.clear();
     events_.push_back(ExecutorsChanged{});
@@ -74,8 +75,12 @@ Result<void> JobBoard::sync(
         session->draining = request.draining;
         take_running(executor, *session, request, arrived);
         // While another answer is under way (maybe of the master before this one), it may bring
-        // leases that this request cannot name yet.
-        if (request.answered + 1 == request.seq) {
+        // leases that this request cannot name yet. And after a restart, what is repeated may have
+        // been written before leases that the earlier master granted: only what was written after
+        // an answer of this one tells all (or the first of a session, before which is nothing).
+        const bool fresh = request.seq == 1 || (session->answered_from != 0 &&
+                                                request.answered >= session->answered_from);
+        if (fresh && request.answered + 1 == request.seq) {
             forget_unknown(executor, request, !session->heard);
             session->heard = true;
             came_back(executor);
@@ -293,6 +298,7 @@ void JobBoard::reply_to(
     Session& session, std::uint64_t seq, jobs::SyncReply reply, base::Duration now
 ) {
     const auto open = session.open.find(seq);
+    if (session.answered_from == 0) session.answered_from = seq;
     reply.master = options_.master;
     reply.seq = seq;
     reply.held = base::Duration{now.us - open->second.arrived.us};

@@ -15,9 +15,7 @@ using namespace simulation;
 namespace {
 
 #ifdef __OPTIMIZE__
-// Worlds beyond these find an attempt that runs twice over a restart (the first is 449): not mended
-// yet. NETWRIGHT_SIM_SEEDS asks for more.
-constexpr std::uint64_t seeds_usual = 400;
+constexpr std::uint64_t seeds_usual = 2000;
 #else
 constexpr std::uint64_t seeds_usual = 150;
 #endif
