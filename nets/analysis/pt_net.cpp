@@ -124,6 +124,20 @@ const std::string& label(const PtTransition& transition) {
     return transition.name.empty() ? transition.id : transition.name;
 }
 
+std::vector<TransitionId> first_of_origin(const PtNet& net) {
+    std::map<std::string, TransitionId> first;
+    std::vector<TransitionId> result;
+    for (TransitionId t = 0; t < net.transitions.size(); ++t) {
+        const std::string& origin = net.transitions[t].origin;
+        result.push_back(origin.empty() ? t : first.try_emplace(origin, t).first->second);
+    }
+    return result;
+}
+
+const std::string& real_name(const PtTransition& transition) {
+    return transition.origin.empty() ? label(transition) : transition.origin;
+}
+
 bool plain(const PtNet& net) {
     return std::ranges::none_of(
                net.places, [](const PtPlace& place) { return place.capacity.has_value(); }

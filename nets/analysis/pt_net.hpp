@@ -30,6 +30,7 @@ struct PtPlace {
     std::string name{};  ///< for people; may be empty
     Count initial = 0;
     std::optional<Count> capacity{};
+    bool outside = false;  ///< `initial` stands for what comes from outside the net
     bool operator==(const PtPlace&) const = default;
 };
 
@@ -48,6 +49,8 @@ struct PtTransition {
     /// True when the abstraction left out something that could keep it from firing (a guard, say),
     /// so that a sequence which fires it is not certain on the real net.
     bool may_refuse = false;
+    /// The transition of the real net that this is one way of; empty: this one itself.
+    std::string origin{};
     bool operator==(const PtTransition&) const = default;
 };
 
@@ -57,18 +60,21 @@ struct Abstraction {
     Kind kind = Kind::data;
     std::string element{};  ///< id of the place or transition; empty: the net
     std::string what{};     ///< for people
+    /// The real net can do things that this one cannot, so that nothing is proved by trying all of
+    /// them. (Otherwise it is the other way round: this one can do all that the real one can.)
+    bool narrows = false;
     bool operator==(const Abstraction&) const = default;
 };
 std::string_view name(Abstraction::Kind kind);
 
 struct PtNet {
-    std::string name;
-    std::vector<PtPlace> places;
-    std::vector<PtTransition> transitions;
+    std::string name{};
+    std::vector<PtPlace> places{};
+    std::vector<PtTransition> transitions{};
     /// Where a case begins, and where it may end. `places[*start].initial` counts without the case.
-    std::optional<PlaceId> start;
-    std::vector<PlaceId> end;
-    std::vector<Abstraction> abstracted;
+    std::optional<PlaceId> start{};
+    std::vector<PlaceId> end{};
+    std::vector<Abstraction> abstracted{};
     bool operator==(const PtNet&) const = default;
 };
 
@@ -87,6 +93,11 @@ std::optional<Marking> replayed(
 /// What a person calls it: the name, or the id where it has none.
 const std::string& label(const PtPlace& place);
 const std::string& label(const PtTransition& transition);
+/// The same for the transition of the real net that it is one way of.
+const std::string& real_name(const PtTransition& transition);
+
+/// For each transition the first one of the same origin: together they are one real transition.
+std::vector<TransitionId> first_of_origin(const PtNet& net);
 
 /// What a transition asks of one place and does to it, all arcs together.
 struct Touch {

@@ -1,6 +1,7 @@
 #include "nets/analysis/state_space.hpp"
 
 #include "base/result.hpp"
+#include "nets/analysis/stubborn.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -19,6 +20,8 @@ public:
     )
         : budget_(budget),
           keep_edges_(options.keep_edges),
+          stubborn_(options.stubborn),
+          states_max_(options.states_max.value_or(budget.limits().states_max)),
           space_(empty_space(net, initial, options)),
           maxima_(space_.packing) {
         const auto state = space_.packing.pack(initial);
@@ -63,7 +66,9 @@ private:
         while (batch_.size() < batch_edges && next_ < space_.states.size()) {
             const std::size_t before = batch_.size();
             const std::uint64_t* state = space_.states[next_];
+            if (stubborn_ != nullptr) select(state);
             for (TransitionId t = 0; t < space_.packing.transitions(); ++t) {
+                if (stubborn_ != nullptr && selected_[t] == 0) continue;
                 if (!space_.packing.enabled(state, t)) continue;
                 std::uint64_t* const after = room(batch_.size());
                 if (!space_.packing.fire(state, t, after)) {
@@ -80,6 +85,12 @@ private:
             see(next_, batch_.size() - before);
             ++next_;
         }
+    }
+
+    void select(const std::uint64_t* state) {
+        selected_.assign(space_.packing.transitions(), 0);
+        for (const TransitionId t : stubborn_->of(space_.packing.unpack(state)))
+            selected_[t] = 1;
     }
 
     std::uint64_t* room(std::size_t index) {
@@ -106,7 +117,7 @@ private:
             if (keep_edges_) *space_.targets.append() = found.id;
         }
         batch_.clear();
-        if (space_.states.size() > budget_.limits().states_max) space_.stopped = LimitHit::states;
+        if (space_.states.size() > states_max_) space_.stopped = LimitHit::states;
     }
 
     void widen(StateId state, TransitionId transition) {
@@ -126,6 +137,9 @@ private:
 
     Budget& budget_;
     bool keep_edges_;
+    const StubbornSets* stubborn_;
+    std::uint64_t states_max_;
+    std::vector<std::uint8_t> selected_;
     StateSpace space_;
     MarkingMaxima maxima_;
     StateId next_ = 0;  ///< the first state that is not expanded; all before it are, batch apart

@@ -38,9 +38,15 @@ struct StateSpace {
     [[nodiscard]] std::vector<TransitionId> trace(StateId state) const;
 };
 
+class StubbornSets;
+
 struct ExploreOptions {
     const std::vector<std::optional<Count>>* bounds = nullptr;  ///< of places, where known
     bool keep_edges = true;  ///< `targets` and `offsets`; needed for liveness and soundness
+    /// Fire only as much as it takes to meet every deadlock. Not null: `edges`, `states`, `fires`
+    /// and the maxima are then of this smaller graph.
+    const StubbornSets* stubborn = nullptr;
+    std::optional<std::uint64_t> states_max{};  ///< instead of the budget's
 };
 
 StateSpace explore(

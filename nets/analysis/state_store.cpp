@@ -18,11 +18,19 @@ std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-StateStore::StateStore(std::size_t words)
-    : words_(words), states_(words), slots_(slots_min, 0), mask_(slots_min - 1) {}
+StateStore::StateStore(std::size_t words) : words_(words), states_(words) {
+    clear_slots(slots_min);
+}
+
+void StateStore::clear_slots(std::size_t slots) {
+    slots_.reset();  // free the old table first: everything in it can be computed again
+    slots_ = large_block<std::uint64_t>(slots);
+    std::fill_n(slots_.get(), slots, 0);
+    mask_ = slots - 1;
+}
 
 std::size_t StateStore::bytes() const {
-    return states_.bytes() + slots_.size() * sizeof(slots_[0]);
+    return states_.bytes() + (mask_ + 1) * sizeof(slots_[0]);
 }
 
 std::uint64_t StateStore::hash(const std::uint64_t* state) const {
@@ -62,7 +70,7 @@ StateStore::Found StateStore::insert(const std::uint64_t* state, std::uint64_t h
             base::check(id < no_state - 1, "ids of states fit 32 bits");
             std::copy_n(state, words_, states_.append());
             slots_[at] = tag << 32U | (id + 1);
-            if (states_.size() * 10 > slots_.size() * 6) grow();
+            if (states_.size() * 10 > (mask_ + 1) * 6) grow();
             return {.id = id, .inserted = true};
         }
         if (slot >> 32U == tag) {
@@ -90,10 +98,7 @@ void StateStore::place(std::uint64_t hash, StateId id) {
 }
 
 void StateStore::grow() {
-    const std::size_t slots = slots_.size() * 2;
-    slots_ = {};  // free the old table first: everything in it can be computed again
-    slots_.resize(slots, 0);
-    mask_ = slots - 1;
+    clear_slots((mask_ + 1) * 2);
     for (StateId id = 0; id < states_.size(); ++id)
         place(hash(states_[id]), id);
 }

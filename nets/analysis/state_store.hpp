@@ -1,11 +1,11 @@
 #pragma once
 
 #include "nets/analysis/chunked_array.hpp"
+#include "nets/analysis/large_block.hpp"
 #include "nets/analysis/packing.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace nets::analysis {
 
@@ -40,13 +40,14 @@ public:
 
 private:
     [[nodiscard]] bool equal(StateId id, const std::uint64_t* state) const;
+    void clear_slots(std::size_t slots);
     void grow();
     void place(std::uint64_t hash, StateId id);
 
     std::size_t words_;
     ChunkedArray<std::uint64_t> states_;
-    std::vector<std::uint64_t> slots_;  ///< high half: of the hash; low half: id + 1; 0 = free
-    std::uint64_t mask_ = 0;
+    LargeBlock<std::uint64_t> slots_;  ///< high half: of the hash; low half: id + 1; 0 = free
+    std::uint64_t mask_ = 0;           ///< slots - 1
 };
 
 }  // namespace nets::analysis

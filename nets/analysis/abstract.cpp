@@ -1,0 +1,320 @@
+#include "nets/analysis/abstract.hpp"
+
+#include "nets/analysis/outcomes.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace nets::analysis {
+namespace {
+
+constexpr std::uint64_t range_unfolded_max = 16;  ///< tokens between the `min` and `max` of `take`
+
+using Kind = Abstraction::Kind;
+
+void add_weight(std::vector<PtArc>& arcs, PlaceId place, Count weight) {
+    const auto at = std::ranges::find(arcs, place, &PtArc::place);
+    if (at == arcs.end()) {
+        arcs.push_back({.place = place, .weight = weight});
+    } else {
+        at->weight += weight;
+    }
+}
+
+class Abstracter {
+public:
+    explicit Abstracter(const Net& net) : net_(net), place_of_(net.places.size()) {}
+
+    PtNet run() && {
+        result_.name = net_.name;
+        add_places();
+        if (net_.start) result_.start = place_of_[*net_.start];
+        for (const Transition& transition : net_.transitions) {
+            if (!std::holds_alternative<Link>(transition.action)) add_transition(transition);
+        }
+        add_ends();
+        feed_from_outside();
+        note_priorities();
+        return std::move(result_);
+    }
+
+private:
+    void note(Kind kind, const std::string& element, std::string what, bool narrows = false) {
+        Abstraction made{
+            .kind = kind, .element = element, .what = std::move(what), .narrows = narrows
+        };
+        const auto& all = result_.abstracted;
+        if (std::ranges::find(all, made) == all.end())
+            result_.abstracted.push_back(std::move(made));
+    }
+
+    void add_places() {
+        for (PlaceIndex p = 0; p < net_.places.size(); ++p) {
+            const Place& place = net_.places[p];
+            if (place.shared) {
+                note(
+                    Kind::environment,
+                    place.name,
+                    "is shared with other nets: it may hold anything at any time"
+                );
+                continue;
+            }
+            place_of_[p] = static_cast<PlaceId>(result_.places.size());
+            result_.places.push_back(
+                {.id = place.name, .initial = place.tokens.size(), .capacity = place.capacity}
+            );
+        }
+    }
+
+    void add_transition(const Transition& transition) {
+        std::vector<PtTransition> variants(1);
+        variants[0].origin = transition.name;
+        for (const InputArc& arc : transition.in)
+            add_input(transition, arc, variants);
+        if (transition.guard) {
+            note(Kind::guard, transition.name, "its guard may go either way");
+            for (PtTransition& variant : variants)
+                variant.may_refuse = true;
+        }
+        if (std::holds_alternative<Every>(transition.action) ||
+            std::holds_alternative<Cron>(transition.action)) {
+            add_timer(transition, variants);
+        }
+        const Outcomes outcomes = outcomes_of(transition);
+        for (const Outcomes::Loss& loss : outcomes.lost) {
+            note(Kind::outputs, transition.name, loss.what, loss.narrows);
+        }
+        for (const PtTransition& variant : variants) {
+            for (const Outcome& outcome : outcomes.ways) {
+                const bool only = variants.size() * outcomes.ways.size() == 1;
+                add_variant(transition, variant, outcome, only);
+            }
+        }
+    }
+
+    void add_input(
+        const Transition& transition, const InputArc& arc, std::vector<PtTransition>& variants
+    ) {
+        const bool filtered = arc.where || arc.key || arc.age.us > 0;
+        if (arc.where) note(Kind::data, transition.name, "'where' may match any token or none");
+        if (arc.key) note(Kind::data, transition.name, "tokens may have equal keys or not");
+        if (arc.age.us > 0) note(Kind::time, transition.name, "tokens may be old enough or not");
+        const auto place = place_of_[arc.place];
+        for (PtTransition& variant : variants) {
+            if (filtered || !place) variant.may_refuse = true;
+        }
+        if (!place) return;
+        switch (arc.kind) {
+            case ArcKind::inhibit:
+                // A filtered one looks at some tokens only: it may let pass what it would stop.
+                if (filtered) return;
+                for (PtTransition& variant : variants)
+                    set_inhibit(variant, *place);
+                return;
+            case ArcKind::reset:
+                for (PtTransition& variant : variants)
+                    set_reset(variant, *place);
+                return;
+            case ArcKind::read:
+            case ArcKind::consume:
+                take(transition, arc, *place, variants);
+                return;
+        }
+    }
+
+    static void set_inhibit(PtTransition& variant, PlaceId place) {
+        const auto at = std::ranges::find(variant.inhibit, place, &PtArc::place);
+        if (at == variant.inhibit.end()) {
+            variant.inhibit.push_back({.place = place});
+        } else {
+            at->weight = 1;
+        }
+    }
+
+    static void set_reset(PtTransition& variant, PlaceId place) {
+        if (std::ranges::find(variant.reset, place) == variant.reset.end()) {
+            variant.reset.push_back(place);
+        }
+    }
+
+    void take(
+        const Transition& transition,
+        const InputArc& arc,
+        PlaceId place,
+        std::vector<PtTransition>& variants
+    ) {
+        const bool reads = arc.kind == ArcKind::read;
+        const auto for_all = [&](Count weight, bool empties) {
+            for (PtTransition& variant : variants) {
+                if (weight > 0) add_weight(reads ? variant.read : variant.consume, place, weight);
+                if (empties && !reads) set_reset(variant, place);
+            }
+        };
+        if (const auto* fixed = std::get_if<FixedWeight>(&arc.take)) {
+            for_all(fixed->count, false);
+        } else if (std::holds_alternative<AllWeight>(arc.take)) {
+            for_all(1, true);
+        } else if (std::holds_alternative<AnyWeight>(arc.take)) {
+            for_all(0, true);
+        } else if (const auto* range = std::get_if<RangeWeight>(&arc.take)) {
+            take_range(transition, arc, place, *range, variants);
+        } else {
+            note(Kind::weight, transition.name, "a computed number of tokens is taken as 1", true);
+            for (PtTransition& variant : variants)
+                variant.may_refuse = true;
+            for_all(1, false);
+        }
+    }
+
+    /// As many as there are, from `min` to `max`: one variant a number.
+    void take_range(
+        const Transition& transition,
+        const InputArc& arc,
+        PlaceId place,
+        const RangeWeight& range,
+        std::vector<PtTransition>& variants
+    ) {
+        const bool unfold = arc.kind == ArcKind::consume && !arc.where &&
+                            range.max - range.min <= range_unfolded_max && variants.size() == 1;
+        if (!unfold) {
+            note(
+                Kind::weight,
+                transition.name,
+                "of a range of tokens the least number is taken",
+                true
+            );
+            for (PtTransition& variant : variants) {
+                variant.may_refuse = true;
+                const bool reads = arc.kind == ArcKind::read;
+                if (range.min > 0) {
+                    add_weight(reads ? variant.read : variant.consume, place, range.min);
+                }
+            }
+            return;
+        }
+        const PtTransition before = variants[0];
+        variants.clear();
+        for (Count n = range.min; n <= range.max; ++n) {
+            PtTransition& variant = variants.emplace_back(before);
+            if (n > 0) add_weight(variant.consume, place, n);
+            if (n < range.max) variant.inhibit.push_back({.place = place, .weight = n + 1});
+        }
+    }
+
+    void add_timer(const Transition& transition, std::vector<PtTransition>& variants) {
+        note(Kind::time, transition.name, "the timer fires once");
+        const auto timer = static_cast<PlaceId>(result_.places.size());
+        std::string id = "timer of " + transition.name;
+        result_.places.push_back({.id = std::move(id), .initial = 1});
+        fed_.push_back(timer);
+        for (PtTransition& variant : variants)
+            variant.consume.push_back({.place = timer});
+    }
+
+    void add_variant(
+        const Transition& transition, const PtTransition& input, const Outcome& outcome, bool only
+    ) {
+        PtTransition made = input;
+        std::string id = transition.name;
+        for (const PlaceIndex p : outcome.produced) {
+            if (place_of_[p]) add_weight(made.produce, *place_of_[p], 1);
+        }
+        if (!only) {
+            id += outcome.by_fail ? " (fail" : " (";
+            if (outcome.by_fail && !outcome.produced.empty()) id += ": ";
+            for (std::size_t i = 0; i < outcome.produced.size(); ++i) {
+                if (i > 0) id += ", ";
+                id += net_.places[outcome.produced[i]].name;
+            }
+            id += outcome.produced.empty() && !outcome.by_fail ? "nothing)" : ")";
+        }
+        if (!outcome.certain) made.may_refuse = true;
+        const std::string base = id;
+        for (int n = 2; !ids_.insert(id).second; ++n)
+            id = fmt::format("{} #{}", base, n);
+        made.id = std::move(id);
+        priorities_.push_back(transition.priority);
+        result_.transitions.push_back(std::move(made));
+    }
+
+    /// Without any `end`, a case ends where nobody takes its tokens.
+    void add_ends() {
+        for (const PlaceIndex p : net_.end) {
+            if (place_of_[p]) result_.end.push_back(*place_of_[p]);
+        }
+        if (!net_.end.empty()) return;
+        std::vector<bool> read(result_.places.size(), false);
+        for (const PtTransition& transition : result_.transitions) {
+            for (const auto* arcs : {&transition.consume, &transition.read, &transition.inhibit}) {
+                for (const PtArc& arc : *arcs)
+                    read[arc.place] = true;
+            }
+            for (const PlaceId p : transition.reset)
+                read[p] = true;
+        }
+        for (PlaceId p = 0; p < read.size(); ++p) {
+            if (!read[p]) result_.end.push_back(p);
+        }
+    }
+
+    /// What nothing in the net fills is filled from outside, by hand or by a timer. Without a
+    /// start, the only such place is one.
+    void feed_from_outside() {
+        std::vector<bool> filled(result_.places.size(), false);
+        std::vector<bool> read(result_.places.size(), false);
+        for (const PtTransition& transition : result_.transitions) {
+            for (const PtArc& arc : transition.produce)
+                filled[arc.place] = true;
+            for (const PtArc& arc : transition.consume)
+                read[arc.place] = true;
+            for (const PtArc& arc : transition.read)
+                read[arc.place] = true;
+        }
+        for (PlaceId p = 0; p < filled.size(); ++p) {
+            PtPlace& place = result_.places[p];
+            if (filled[p] || !read[p] || place.initial > 0 || result_.start == p) continue;
+            note(Kind::environment, place.id, "is filled from outside: one token is put there");
+            place.initial = 1;
+            fed_.push_back(p);
+        }
+        for (const PlaceId p : fed_)
+            result_.places[p].outside = true;
+        if (result_.start || fed_.size() != 1) return;
+        result_.start = fed_[0];
+        result_.places[fed_[0]].initial = 0;
+        result_.places[fed_[0]].outside = false;
+    }
+
+    void note_priorities() {
+        if (priorities_.empty()) return;
+        const std::int64_t highest = std::ranges::max(priorities_);
+        for (std::size_t t = 0; t < priorities_.size(); ++t) {
+            if (priorities_[t] == highest) continue;
+            result_.transitions[t].may_refuse = true;
+            note(
+                Kind::priority,
+                result_.transitions[t].origin,
+                "may fire before a transition of higher priority"
+            );
+        }
+    }
+
+    const Net& net_;
+    std::vector<std::optional<PlaceId>> place_of_;  ///< nothing for shared places
+    PtNet result_;
+    std::vector<PlaceId> fed_;
+    std::vector<std::int64_t> priorities_;  ///< one a transition of the result
+    std::set<std::string> ids_;
+};
+
+}  // namespace
+
+PtNet abstracted(const Net& net) {
+    return Abstracter(net).run();
+}
+
+}  // namespace nets::analysis

@@ -1,0 +1,144 @@
+#include "nets/analysis/check.hpp"
+
+#include "nets/analysis/check_parts.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+namespace nets::analysis {
+namespace {
+
+/// Markings looked at before a net that no structure bounds is suspected of growing without end.
+constexpr std::uint64_t suspicion_states = 50'000;
+constexpr std::uint64_t coverability_nodes_max = 20'000;
+constexpr std::size_t names_max = 8;
+
+StateSpace explore_up_to(CheckRun& run, std::uint64_t states_max) {
+    Budget& budget = run.budget;
+    return explore(run.net, run.initial, budget, {.bounds = &run.bounds, .states_max = states_max});
+}
+
+/// True when the net was found to grow without end.
+bool look_for_growth(CheckRun& run) {
+    Coverability found = coverability(run.net, run.initial, run.budget, coverability_nodes_max);
+    for (std::size_t t = 0; t < run.fires.size(); ++t)
+        run.fires[t] |= found.fires[t];
+    if (!found.pump) return false;
+    run.fires_exact = found.complete;
+    run.pump = std::move(found.pump);
+    run.answer(
+        Property::bounded,
+        Answer::refuted,
+        fmt::format(
+            "after the sequence, the repeated part adds tokens to {} each time",
+            run.names(run.pump->places)
+        ),
+        run.trace(run.pump->prefix, run.pump->pump)
+    );
+    run.add(
+        Severity::warning,
+        "grows_without_end",
+        fmt::format("tokens can pile up without end in {}", run.names(run.pump->places)),
+        run.trace(run.pump->prefix, run.pump->pump)
+    );
+    return true;
+}
+
+}  // namespace
+
+CheckRun::CheckRun(const PtNet& net_, const Limits& limits, const ProgressCallback& progress)
+    : net(net_), budget(limits, progress), initial(initial_marking(net_, limits.cases)) {
+    report.net = net.name;
+    report.places = net.places.size();
+    report.transitions = net.transitions.size();
+    report.abstracted = net.abstracted;
+    fires.resize(net.transitions.size(), 0);
+    group_of = first_of_origin(net);
+}
+
+std::vector<std::uint8_t> CheckRun::any_of_group(std::vector<std::uint8_t> facts) const {
+    for (std::size_t t = 0; t < facts.size(); ++t)
+        facts[group_of[t]] |= facts[t];
+    for (std::size_t t = 0; t < facts.size(); ++t)
+        facts[t] = facts[group_of[t]];
+    return facts;
+}
+
+Trace CheckRun::trace(std::span<const TransitionId> firings, std::span<const TransitionId> repeat)
+    const {
+    Trace result;
+    Marking marking = initial;
+    const auto fire = [&](std::span<const TransitionId> sequence, std::vector<std::string>& ids) {
+        for (const TransitionId t : sequence) {
+            base::check(enabled(net, marking, t), "a trace can be fired");
+            marking = fired(net, marking, t);
+            ids.push_back(net.transitions[t].id);
+            if (net.transitions[t].may_refuse) result.certain = false;
+        }
+    };
+    fire(firings, result.firings);
+    fire(repeat, result.repeat);
+    for (PlaceId p = 0; p < marking.size(); ++p) {
+        if (marking[p] > 0) result.marking.emplace_back(net.places[p].id, marking[p]);
+    }
+    return result;
+}
+
+bool CheckRun::decided(Property property) const {
+    const Verdict* const verdict = report.verdict(property);
+    return verdict != nullptr && verdict->answer != Answer::unknown;
+}
+
+void CheckRun::answer(
+    Property property, Answer given, std::string reason, std::optional<Trace> trace
+) {
+    if (decided(property)) return;
+    std::erase_if(report.verdicts, [&](const Verdict& verdict) {
+        return verdict.property == property;
+    });
+    report.verdicts.push_back({property, given, std::move(reason), std::move(trace)});
+}
+
+void CheckRun::add(
+    Severity severity, std::string code, std::string message, std::optional<Trace> trace
+) {
+    report.findings.push_back({severity, std::move(code), {}, std::move(message), std::move(trace)}
+    );
+}
+
+std::string CheckRun::names(std::span<const PlaceId> places) const {
+    std::string result;
+    for (std::size_t i = 0; i < std::min(places.size(), names_max); ++i) {
+        if (i > 0) result += ", ";
+        result += "'" + label(net.places[places[i]]) + "'";
+    }
+    if (places.size() > names_max) {
+        result += fmt::format(" and {} more", places.size() - names_max);
+    }
+    return result;
+}
+
+Report check(const PtNet& net, const Limits& limits, const ProgressCallback& progress) {
+    CheckRun run(net, limits, progress);
+    check_structure(run);
+    const bool bounded = run.decided(Property::bounded);
+    StateSpace space = explore_up_to(
+        run, bounded ? limits.states_max : std::min(limits.states_max, suspicion_states)
+    );
+    if (!space.complete() && !bounded && !look_for_growth(run) &&
+        limits.states_max > suspicion_states) {
+        space = explore_up_to(run, limits.states_max);
+    }
+    run.report.states_seen = space.states.size();
+    if (space.complete()) {
+        check_complete(run, space);
+    } else {
+        run.report.stopped = space.stopped;
+        check_partial(run, space);
+    }
+    conclude(run);
+    return std::move(run.report);
+}
+
+}  // namespace nets::analysis

@@ -1,0 +1,111 @@
+#include "nets/analysis/check_parts.hpp"
+#include "nets/analysis/components.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <string>
+#include <utility>
+
+namespace nets::analysis {
+namespace {
+
+std::string all_markings(const StateSpace& space) {
+    return fmt::format("all {} reachable markings were looked at", space.states.size());
+}
+
+void answer_one_safe(CheckRun& run, const StateSpace& space) {
+    if (!space.beyond_one) {
+        return run.answer(Property::one_safe, Answer::proved, all_markings(space));
+    }
+    run.answer(
+        Property::one_safe,
+        Answer::refuted,
+        "after the sequence, a place holds more than one token",
+        run.trace(space.trace(*space.beyond_one))
+    );
+}
+
+void answer_deadlock(CheckRun& run, const StateSpace& space) {
+    if (!space.deadlock) {
+        return run.answer(Property::deadlock_free, Answer::proved, all_markings(space));
+    }
+    run.answer(
+        Property::deadlock_free,
+        Answer::refuted,
+        "after the sequence, nothing can fire",
+        run.trace(space.trace(*space.deadlock))
+    );
+}
+
+void answer_quasi_live(CheckRun& run, const StateSpace& space) {
+    std::size_t dead = 0;
+    const auto fires = run.any_of_group(space.fires);
+    for (TransitionId t = 0; t < fires.size(); ++t) {
+        if (fires[t] != 0 || run.group_of[t] != t) continue;
+        ++dead;
+        const bool known = std::ranges::find(run.siphon.dead, t, &EmptySiphon::Dead::transition) !=
+                           run.siphon.dead.end();
+        if (known) continue;
+        const PtTransition& transition = run.net.transitions[t];
+        run.report.findings.push_back(
+            {Severity::error,
+             "never_fires",
+             transition.origin.empty() ? transition.id : transition.origin,
+             fmt::format(
+                 "transition '{}' can never fire: none of the {} reachable markings enables it",
+                 real_name(transition),
+                 space.states.size()
+             )}
+        );
+    }
+    run.answer(
+        Property::quasi_live,
+        dead == 0 ? Answer::proved : Answer::refuted,
+        dead == 0 ? all_markings(space) : fmt::format("{} of the transitions can never fire", dead)
+    );
+}
+
+void answer_live(CheckRun& run, const StateSpace& space, const Components& components) {
+    const auto live = live_transitions(space, components, run.group_of);
+    const auto at = std::ranges::find(live, std::uint8_t{0});
+    if (at == live.end()) {
+        return run.answer(Property::live, Answer::proved, all_markings(space));
+    }
+    const TransitionId group = run.group_of[static_cast<std::size_t>(at - live.begin())];
+    const auto state = first_state_not_reaching(space, components, [&](StateId candidate) {
+        for (TransitionId t = group; t < live.size(); ++t) {
+            if (run.group_of[t] == group && space.packing.enabled(space.states[candidate], t)) {
+                return true;
+            }
+        }
+        return false;
+    });
+    run.answer(
+        Property::live,
+        Answer::refuted,
+        fmt::format(
+            "after the sequence, transition '{}' can never fire again",
+            real_name(run.net.transitions[group])
+        ),
+        run.trace(space.trace(state.value_or(0)))
+    );
+}
+
+}  // namespace
+
+void check_complete(CheckRun& run, const StateSpace& space) {
+    Report& report = run.report;
+    report.states = space.states.size();
+    report.edges = space.edges;
+    report.max_token_in_place =
+        space.place_max.empty() ? Count{0} : std::ranges::max(space.place_max);
+    report.max_token_per_marking = space.marking_max;
+    run.answer(Property::bounded, Answer::proved, all_markings(space));
+    answer_one_safe(run, space);
+    answer_deadlock(run, space);
+    answer_quasi_live(run, space);
+    answer_live(run, space, components(space));
+    if (run.net.start) check_soundness(run, space);
+}
+
+}  // namespace nets::analysis

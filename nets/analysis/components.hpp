@@ -1,0 +1,38 @@
+#pragma once
+
+#include "nets/analysis/state_space.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace nets::analysis {
+
+/// The strongly connected components of a complete state space: groups of states that can reach
+/// each other. They are numbered so that an edge leads into the same component or a lower one.
+struct Components {
+    std::vector<std::uint32_t> of_state;
+    std::uint32_t count = 0;
+};
+
+/// `space` must be complete and hold its edges.
+Components components(const StateSpace& space);
+
+/// For each component: whether some state of it, or that it can reach, satisfies `goal`.
+std::vector<std::uint8_t> components_reaching(
+    const StateSpace& space, const Components& components, const std::function<bool(StateId)>& goal
+);
+
+/// The first state (so one with a shortest trace) that can reach no state satisfying `goal`.
+std::optional<StateId> first_state_not_reaching(
+    const StateSpace& space, const Components& components, const std::function<bool(StateId)>& goal
+);
+
+/// For each transition: whether it, or another of its group, can fire again from every reachable
+/// state. `group_of` names a member of each transition's group, the same for all of the group.
+std::vector<std::uint8_t> live_transitions(
+    const StateSpace& space, const Components& components, const std::vector<TransitionId>& group_of
+);
+
+}  // namespace nets::analysis

@@ -1,0 +1,153 @@
+#include "nets/analysis/abstract.hpp"
+
+#include "base/files.hpp"
+#include "nets/analysis/check_net.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace analysis = nets::analysis;
+using analysis::Answer;
+using analysis::Property;
+
+namespace {
+
+nets::Net compiled(const std::string& places, const std::string& transitions) {
+    const auto document = base::Json::parse(
+        R"({"net": "n", "version": "1.0.0", "places": {)" + places + R"(}, "transitions": {)" +
+        transitions + R"(}, "start": "in", "end": ["out", "bad"]})"
+    );
+    const auto net = nets::compile(document);
+    REQUIRE_MESSAGE(net, (net ? "" : net.error().message + " " + net.error().details[0].message));
+    return *net;
+}
+
+std::vector<std::string> ids(const analysis::PtNet& net) {
+    std::vector<std::string> result;
+    for (const auto& transition : net.transitions)
+        result.push_back(transition.id);
+    std::ranges::sort(result);
+    return result;
+}
+
+Answer answer(const analysis::Report& report, Property property) {
+    const auto* const verdict = report.verdict(property);
+    REQUIRE(verdict != nullptr);
+    return verdict->answer;
+}
+
+const std::string three_places = R"("in": {}, "out": {}, "bad": {})";
+
+}  // namespace
+
+TEST_CASE("a call can succeed or fail, and both are certain") {
+    const auto net = analysis::abstracted(compiled(
+        three_places,
+        R"("t": {"in": {"x": "in"}, "call": {"toolId": "tool"}, "out": {"out": "${result}"},
+                 "fail": {"bad": "${x}"}})"
+    ));
+    CHECK(ids(net) == std::vector<std::string>{"t (fail: bad)", "t (out)"});
+    for (const auto& transition : net.transitions)
+        CHECK_FALSE(transition.may_refuse);
+}
+
+TEST_CASE("rules with a condition come out in every non-empty choice, and depend on data") {
+    const auto net = analysis::abstracted(compiled(
+        three_places,
+        R"("t": {"in": {"x": "in"}, "out": [
+             {"to": "out", "token": "${x}", "when": "x.a"},
+             {"to": "bad", "token": "${x}", "when": "x.b"}]})"
+    ));
+    CHECK(ids(net) == std::vector<std::string>{"t (bad)", "t (bad, out)", "t (out)"});
+    for (const auto& transition : net.transitions)
+        CHECK(transition.may_refuse);
+}
+
+TEST_CASE("with choose first one rule comes out, up to the one that always holds") {
+    const auto net = analysis::abstracted(compiled(
+        three_places,
+        R"("t": {"in": {"x": "in"}, "choose": "first", "out": [
+             {"to": "out", "token": "${x}", "when": "x.a"},
+             {"to": "bad", "token": "${x}", "otherwise": true}]})"
+    ));
+    CHECK(ids(net) == std::vector<std::string>{"t (bad)", "t (out)"});
+}
+
+TEST_CASE("a guard may go either way, and is named") {
+    const auto net = analysis::abstracted(compiled(
+        three_places, R"("t": {"in": {"x": "in"}, "guard": "x.ok", "out": {"out": "${x}"}})"
+    ));
+    REQUIRE(net.transitions.size() == 1);
+    CHECK(net.transitions[0].may_refuse);
+    REQUIRE(net.abstracted.size() >= 1);
+    CHECK(net.abstracted[0].kind == analysis::Abstraction::Kind::guard);
+    CHECK(net.abstracted[0].element == "t");
+}
+
+TEST_CASE("a choice that a guard leaves open is no certain fault, a failing call is one") {
+    const std::string places =
+        R"("in": {}, "a": {}, "b": {}, "c": {}, "d": {}, "out": {}, "bad": {})";
+    const std::string join =
+        R"(, "join": {"in": {"x": "c", "y": "d"}, "out": {"out": "${x}"}},
+            "split": {"in": {"x": "in"}, "out": {"a": "${x}", "b": "${x}"}},
+            "right": {"in": {"x": "b"}, "out": {"d": "${x}"}})";
+    const auto by_call = analysis::check(
+        compiled(
+            places,
+            R"("left": {"in": {"x": "a"}, "call": {"toolId": "tool"}, "out": {"c": "${x}"},
+                        "fail": {"bad": "${x}"}})" +
+                join
+        ),
+        {}
+    );
+    CHECK(by_call.has_errors());
+    CHECK(answer(by_call, Property::option_to_complete) == Answer::refuted);
+    CHECK(by_call.verdict(Property::option_to_complete)->trace->certain);
+    const auto by_guard = analysis::check(
+        compiled(
+            places,
+            R"("left": {"in": {"x": "a"}, "guard": "x.ok", "out": {"c": "${x}"}},
+               "away": {"in": {"x": "a"}, "guard": "!x.ok", "out": {"bad": "${x}"}})" +
+                join
+        ),
+        {}
+    );
+    CHECK_FALSE(by_guard.has_errors());
+    CHECK(answer(by_guard, Property::option_to_complete) == Answer::refuted);
+    CHECK_FALSE(by_guard.verdict(Property::option_to_complete)->trace->certain);
+}
+
+TEST_CASE("what 'each' makes is not tried in full, so nothing is proved by it") {
+    const auto report = analysis::check(
+        compiled(
+            three_places,
+            R"("t": {"in": {"x": "in"}, "out": [{"to": "out", "token": "${each}", "each": "x.list"}]})"
+        ),
+        {}
+    );
+    CHECK(answer(report, Property::option_to_complete) == Answer::unknown);
+    CHECK_FALSE(report.bounded);
+    CHECK_FALSE(report.has_errors());
+}
+
+TEST_CASE("the examples that come with the program have no errors") {
+    const auto folder = std::filesystem::path(NETWRIGHT_SOURCE_DIR) / "nets" / "examples";
+    std::size_t seen = 0;
+    for (const auto& example : std::filesystem::directory_iterator(folder)) {
+        const auto text = base::read_file(example.path() / "net.json", 1U << 20U);
+        if (!text) continue;
+        CAPTURE(example.path().string());
+        const auto net = nets::compile(base::Json::parse(*text));
+        REQUIRE(net);
+        const auto report = analysis::check(*net, {.states_max = analysis::deployment_states_max});
+        CHECK_FALSE(report.has_errors());
+        CHECK(report.states.has_value());
+        ++seen;
+    }
+    CHECK(seen > 0);
+}
