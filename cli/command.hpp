@@ -63,6 +63,7 @@ void add_executor(CLI::App& app, Context& context);
 void add_executors(CLI::App& app, Context& context);
 void add_net(CLI::App& app, Context& context);
 void add_operation(CLI::App& app, Context& context);
+void add_schema(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
 void add_token(CLI::App& app, Context& context);
 void add_tool(CLI::App& app, Context& context);

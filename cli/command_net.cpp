@@ -1,8 +1,8 @@
 #include "base/json.hpp"
 #include "cli/command.hpp"
 #include "cli/table.hpp"
+#include "nets/check.hpp"
 #include "nets/diff.hpp"
-#include "nets/lint.hpp"
 #include "nets/net.hpp"
 #include "nets/schema.hpp"
 
@@ -45,7 +45,7 @@ std::vector<nets::Finding> check_document(const std::string& text) {
     const auto document = base::parse_json(text);
     const auto net =
         document ? nets::compile(*document) : base::Result<nets::Net>(base::fail(document.error()));
-    if (net) return nets::lint(*net);
+    if (net) return nets::check(*net);
     std::vector<nets::Finding> findings;
     for (const auto& detail : net.error().details) {
         findings.push_back(
@@ -170,6 +170,14 @@ Outcome<Exit> show(Context& context, const NetOptions& options) {
     for (const auto& [name, place] : net->at("places").items())
         table.add({name, field(place, "tokens"), field(place, "reserved")});
     table.print();
+    for (const auto& link : net->value("links", Json::array()))
+        print(fmt::format(
+            "link '{}': {} {} {}",
+            field(link, "id"),
+            field(link, "from"),
+            field(link, "type"),
+            field(link, "to")
+        ));
     return Exit::good;
 }
 

@@ -21,6 +21,7 @@ void add_subcommands(CLI::App& app, cli::Context& context) {
     cli::add_blob(app, context);
     cli::add_backup(app, context);
     cli::add_eval(app, context);
+    cli::add_schema(app, context);
 }
 
 }  // namespace

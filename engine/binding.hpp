@@ -67,6 +67,8 @@ public:
     [[nodiscard]] const places::Payload* payload(std::size_t arc) const;
     [[nodiscard]] std::size_t arcs() const { return rules_.in.size(); }
 
+    [[nodiscard]] const State& state() const { return state_; }
+
     nets::cel::Budget budget;
 
 private:

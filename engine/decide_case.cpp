@@ -1,3 +1,4 @@
+#include "engine/arrival.hpp"
 #include "engine/decisions.hpp"
 
 #include <algorithm>
@@ -49,6 +50,14 @@ Result<Seq> start_case(Model& model, std::string_view net, std::string input, co
             ),
             "put the bytes into a blob and pass its URN"
         );
+    }
+    if (auto faults = arrival_faults(state.store.place(place), input, ""); !faults.empty()) {
+        return fail(base::Error{
+            faults.front().code,
+            fmt::format("the input does not fit the start place of net '{}'", net),
+            "mend it and start again",
+            std::move(faults)
+        });
     }
     if (!state.store.place(place).has_room(1)) {
         return fail(

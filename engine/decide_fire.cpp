@@ -13,7 +13,13 @@ using nets::FixedName;
 std::string error_json(const base::Error& error, std::uint32_t attempt, std::string_view details) {
     base::Json value = {{"code", base::name(error.code)}, {"message", error.message}};
     if (attempt != 0) value["attempt"] = attempt;
-    if (!details.empty()) value["details"] = *base::parse_json(details);
+    if (!details.empty()) {
+        value["details"] = *base::parse_json(details);
+    } else if (error.code == base::ErrorCode::bad_output) {
+        for (const auto& fault : error.details) {
+            value["details"].push_back({{"pointer", fault.pointer}, {"message", fault.message}});
+        }
+    }
     return base::canonical(value);
 }
 
@@ -78,15 +84,15 @@ Event firing_event(const State& state, const Enabled& enabled) {
 
 }  // namespace
 
-bool Decisions::fire(const Enabled& enabled) {
+Decisions::Immediate Decisions::immediate(const Enabled& enabled) {
     const nets::Transition& rules = state().transitions[enabled.transition].rules();
-    if (!std::holds_alternative<nets::Map>(rules.action)) return claim(enabled);
     Scope scope(state(), rules);
     scope.bind(enabled.binding, enabled.binding.case_id);
     const base::Timestamp now = std::max(asker.now, state().ts);
     set_names(scope, rules, state().seq + 1, now);
     auto produced = evaluate(rules.out, *enabled.deployment, scope, enabled.binding.case_id, now);
-    Event event = firing_event(state(), enabled);
+    Immediate made{firing_event(state(), enabled), std::nullopt};
+    Event& event = made.event;
     if (!produced) {
         event.error = error_json(produced.error(), 0, {});
         if (rules.fail) {
@@ -97,87 +103,36 @@ bool Decisions::fire(const Enabled& enabled) {
         }
     }
     if (produced) {
-        if (const auto full = without_room(state(), *produced, enabled.binding)) {
-            scheduler().wait_for_room(enabled, *full);
-            return false;
-        }
+        made.full = without_room(state(), *produced, enabled.binding);
         event.produced = std::move(*produced);
-    } else {
-        event.type = EventType::dead_letter_added;
-        event.produced.push_back(dead_letter_token({
-            .state = state(),
-            .net = event.net,
-            .transition = event.transition,
-            .operation = {},
-            .case_id = event.case_id,
-            .error = event.error,
-            .tokens = consumed_slots(rules, enabled.binding),
-        }));
+        return made;
     }
-    const auto case_id = event.case_id;
-    emit(std::move(event));
+    event.type = EventType::dead_letter_added;
+    event.produced.push_back(dead_letter_token({
+        .state = state(),
+        .net = event.net,
+        .transition = event.transition,
+        .operation = {},
+        .case_id = event.case_id,
+        .error = event.error,
+        .tokens = consumed_slots(rules, enabled.binding),
+    }));
+    return made;
+}
+
+bool Decisions::fire(const Enabled& enabled) {
+    const nets::Transition& rules = state().transitions[enabled.transition].rules();
+    if (!std::holds_alternative<nets::Map>(rules.action)) return claim(enabled);
+    auto made = immediate(enabled);
+    if (made.full) {
+        scheduler().wait_for_room(enabled, *made.full);
+        return false;
+    }
+    const auto case_id = made.event.case_id;
+    emit(std::move(made.event));
     scheduler().put_back(enabled);
     if (case_id) end_if_quiet(case_id);
     return true;
-}
-
-void Decisions::start_timers() {
-    timers().clear();
-    for (TransitionId id = 0; id < state().transitions.size(); ++id) {
-        const TransitionEntry& entry = state().transitions[id];
-        if (!entry.deployment) continue;
-        const auto* every = std::get_if<nets::Every>(&entry.rules().action);
-        if (every == nullptr) continue;
-        if (entry.timer_next.us == 0) {
-            Event event;
-            event.type = EventType::timer_set;
-            event.net = entry.net;
-            event.transition = entry.name;
-            event.next = asker.now + every->interval;
-            emit(std::move(event));
-        }
-        timers().emplace(state().transitions[id].timer_next, id);
-    }
-}
-
-// A turn is missed when a whole interval has passed since it was due: nobody was there to see it.
-void Decisions::fire_timer(TransitionId id, base::Timestamp due) {
-    const TransitionEntry& entry = state().transitions[id];
-    if (!entry.deployment || entry.timer_next != due) return;
-    const auto* every = std::get_if<nets::Every>(&entry.rules().action);
-    if (every == nullptr) return;
-    const std::int64_t late = (asker.now - due).us / every->interval.us;
-    const base::Timestamp next = due + base::Duration{(late + 1) * every->interval.us};
-    timers().emplace(next, id);
-    Enabled enabled{.transition = id, .deployment = entry.deployment};
-    const nets::Transition& rules = entry.rules();
-    bool fires = late == 0 || every->once_when_missed;
-    if (fires && !rules.in.empty()) {
-        auto bound = bind(
-            {state(), rules, *scheduler().sources(id), enabled.candidate, std::nullopt, asker.now}
-        );
-        fires = bound.has_value();
-        if (bound) enabled.binding = std::move(*bound);
-    }
-    Event event;
-    if (fires) {
-        Scope scope(state(), rules);
-        scope.bind(enabled.binding, {});
-        set_names(scope, rules, state().seq + 1, std::max(asker.now, state().ts));
-        auto produced = evaluate(rules.out, *entry.deployment, scope, {}, asker.now);
-        fires = produced.has_value() && !without_room(state(), *produced, enabled.binding);
-        if (fires) {
-            event = firing_event(state(), enabled);
-            event.produced = std::move(*produced);
-        }
-    }
-    if (!fires) {
-        event.type = EventType::timer_set;
-        event.net = entry.net;
-        event.transition = entry.name;
-    }
-    event.next = next;
-    emit(std::move(event));
 }
 
 }  // namespace engine

@@ -1,8 +1,10 @@
 #include "base/json.hpp"
+#include "engine/arrival.hpp"
 #include "engine/decisions.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <utility>
 
 namespace engine {
@@ -44,6 +46,36 @@ bool known_before(const State& state, const Deployment* current, const PlaceName
         });
     }
     return current != nullptr && std::ranges::find(current->places, *id) != current->places.end();
+}
+
+// A shared place has one schema, whoever says it; and what is there from the start fits it.
+std::vector<base::ErrorDetail> schema_faults(const State& state, const nets::Net& net) {
+    std::vector<base::ErrorDetail> faults;
+    for (const auto& place : net.places) {
+        const std::string at = base::pointer_child("/places", place.name);
+        places::Place box{.name = place.name};
+        if (place.schema) box.schema = place.schema->compiled;
+        for (const auto& [name, entry] : state.nets) {
+            if (!place.shared || !entry.current || name == net.name) continue;
+            const auto index = entry.current->net->place(place.name);
+            if (!index) continue;
+            const nets::Place& other = entry.current->net->places[*index];
+            if (!other.shared || !other.schema) continue;
+            if (place.schema && place.schema->document != other.schema->document) {
+                faults.push_back({
+                    at + "/schema",
+                    ErrorCode::conflict,
+                    fmt::format("net '{}' gives the shared place another schema", name),
+                });
+            }
+            box.schema = other.schema->compiled;
+        }
+        for (std::size_t i = 0; i < place.tokens.size() && box.schema; ++i) {
+            auto misfits = arrival_faults(box, place.tokens[i], fmt::format("{}/tokens/{}", at, i));
+            std::ranges::move(misfits, std::back_inserter(faults));
+        }
+    }
+    return faults;
 }
 
 }  // namespace
@@ -94,6 +126,14 @@ Result<Deployed> deploy(
                 std::move(faults)
             });
         }
+    }
+    if (auto faults = schema_faults(state, *net); !faults.empty()) {
+        return fail(base::Error{
+            faults.front().code,
+            fmt::format("the schemas of net '{}' do not hold", net->name),
+            "mend these and deploy again",
+            std::move(faults)
+        });
     }
     Decisions decisions{model, asker};
     Event event;

@@ -1,10 +1,12 @@
 #include "base/json.hpp"
+#include "engine/arrival.hpp"
 #include "engine/decisions.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <utility>
 
 namespace engine {
@@ -15,13 +17,15 @@ using base::Result;
 
 namespace {
 
+constexpr std::size_t faults_max = 100;  // told of one request
+
 std::string place_text(const PlaceName& name) {
     return name.net.empty() ? fmt::format("shared place '{}'", name.name)
                             : fmt::format("place '{}' of net '{}'", name.name, name.net);
 }
 
 std::vector<base::ErrorDetail> token_faults(
-    const State& state, const std::vector<PutToken>& tokens
+    const State& state, const places::Place& place, const std::vector<PutToken>& tokens
 ) {
     std::vector<base::ErrorDetail> faults;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -35,6 +39,9 @@ std::vector<base::ErrorDetail> token_faults(
                 ),
             });
         }
+        auto misfits = arrival_faults(place, tokens[i].data, pointer + "/data");
+        std::ranges::move(misfits, std::back_inserter(faults));
+        if (faults.size() >= faults_max) break;
         if (!tokens[i].case_id) continue;
         const Case* owner = state.find_case(tokens[i].case_id);
         if (owner == nullptr) {
@@ -76,7 +83,7 @@ Result<Seq> put_tokens(
             fmt::format("{} tokens; one request puts 1 to {}", tokens.size(), tokens_put_max)
         );
     }
-    auto faults = token_faults(state, tokens);
+    auto faults = token_faults(state, state.store.place(*id), tokens);
     if (!faults.empty()) {
         return fail(base::Error{
             faults.front().code,
@@ -163,16 +170,32 @@ Result<Seq> redrive(Model& model, base::TokenId id, const Asker& asker) {
     event.net = data->value("net", "");
     event.transition = data->value("transition", "");
     event.consumed.push_back(id);
+    std::vector<base::ErrorDetail> faults;
     for (const auto& token : data->at("tokens")) {
         const PlaceName place{token.value("net", ""), token.value("place", "")};
         const auto place_id = state.place(place);
         if (!place_id) {
             return fail(ErrorCode::conflict, fmt::format("{} is gone", place_text(place)));
         }
+        const auto text = base::canonical(token.at("data"));
+        auto misfits = arrival_faults(
+            state.store.place(*place_id),
+            text,
+            fmt::format("/tokens/{}/data", event.produced.size())
+        );
+        std::ranges::move(misfits, std::back_inserter(faults));
         event.produced.push_back({
             .place = *place_id,
             .case_id = base::case_id(token.value("case", "")).value_or(base::CaseId{}),
-            .data = places::Payload::make(base::canonical(token.at("data"))),
+            .data = places::Payload::make(text),
+        });
+    }
+    if (!faults.empty()) {
+        return fail(base::Error{
+            ErrorCode::conflict,
+            "a token of the dead letter no longer fits its place",
+            "drop the dead letter and put a token that fits",
+            std::move(faults)
         });
     }
     return Decisions{model, asker}.emit(std::move(event));

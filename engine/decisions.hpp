@@ -25,6 +25,15 @@ struct Decisions {
     // decide_fire.cpp
     /// False when the firing has to wait for room.
     bool fire(const Enabled& enabled);
+    struct Immediate {
+        Event event;
+        std::optional<places::PlaceId> full;  ///< the place that has no room for what it makes
+    };
+    /// What a firing without effect would write: `fired`, by `out` or by `fail`, else
+    /// `dead_letter.added`.
+    Immediate immediate(const Enabled& enabled);
+
+    // decide_timer.cpp
     void fire_timer(TransitionId id, base::Timestamp due);
     void start_timers();
 

@@ -82,6 +82,7 @@ Result<void> apply_after_tokens(State& state, const Event& event, const RecordHe
             return apply_redriven(state, event);
         case EventType::fired:
         case EventType::timer_set:
+        case EventType::dead_letter_added:
             return apply_fired(state, event);
         case EventType::operation_invoking:
             return apply_invoking(state, event, head);
@@ -101,7 +102,6 @@ Result<void> apply_after_tokens(State& state, const Event& event, const RecordHe
         case EventType::case_started:
         case EventType::operation_late_result:
         case EventType::lease_ended:
-        case EventType::dead_letter_added:
         case EventType::dead_letter_dropped:
         case EventType::tool_registered:
         case EventType::tool_changed:

@@ -39,7 +39,40 @@ void retire(State& state, const Deployment& deployment) {
         state.transitions[id].deployment = nullptr;
 }
 
+// Of the nets that are deployed now, the one that says what may arrive in a shared place.
+std::optional<base::Schema> shared_schema(const State& state, std::string_view place) {
+    for (const auto& [name, entry] : state.nets) {
+        if (!entry.current) continue;
+        const auto index = entry.current->net->place(place);
+        if (!index) continue;
+        const nets::Place& declared = entry.current->net->places[*index];
+        if (declared.shared && declared.schema) return declared.schema->compiled;
+    }
+    return std::nullopt;
+}
+
+// A place that no version has any more takes what an older firing brings.
+void forget_schemas(State& state, const Deployment& deployment) {
+    for (const auto id : deployment.places) {
+        auto& place = state.store.place(id);
+        place.schema = place.net.empty() ? shared_schema(state, place.name) : std::nullopt;
+    }
+}
+
 }  // namespace
+
+void take_schemas(State& state, const Deployment& deployment) {
+    for (std::size_t i = 0; i < deployment.places.size(); ++i) {
+        const nets::Place& rules = deployment.net->places[i];
+        auto& schema = state.store.place(deployment.places[i]).schema;
+        schema.reset();
+        if (rules.shared) {
+            schema = shared_schema(state, rules.name);
+        } else if (rules.schema) {
+            schema = rules.schema->compiled;
+        }
+    }
+}
 
 Result<void> apply_deployed(State& state, const Event& event, const RecordHead& head) {
     auto net = compiled(event);
@@ -58,7 +91,8 @@ Result<void> apply_deployed(State& state, const Event& event, const RecordHead& 
         made->places.push_back(id);
     }
     NetEntry& entry = state.nets[rules.name];
-    if (entry.current) retire(state, *entry.current);
+    const auto before = entry.current;
+    if (before) retire(state, *before);
     for (std::size_t i = 0; i < rules.transitions.size(); ++i) {
         const auto id = ensure_transition(state, rules.name, rules.transitions[i].name);
         made->transitions.push_back(id);
@@ -70,6 +104,8 @@ Result<void> apply_deployed(State& state, const Event& event, const RecordHead& 
     }
     entry.versions.push_back({rules.version, head.seq, head.ts, event.actor, rules.digest});
     entry.current = made;
+    if (before) forget_schemas(state, *before);
+    take_schemas(state, *made);
     state.deployments[head.seq] = made;
     std::erase_if(state.deployments, [](const auto& held) { return held.second.expired(); });
     return {};
@@ -80,8 +116,9 @@ Result<void> apply_undeployed(State& state, const Event& event) {
     if (found == state.nets.end() || !found->second.current) {
         return fail(ErrorCode::validation, fmt::format("net '{}' is not deployed", event.net));
     }
-    retire(state, *found->second.current);
-    found->second.current = nullptr;
+    const auto gone = std::exchange(found->second.current, nullptr);
+    retire(state, *gone);
+    forget_schemas(state, *gone);
     return {};
 }
 

@@ -5,6 +5,10 @@
 /// The parts of the fold, one file a subject. Only `apply` (engine/state.hpp) calls them.
 namespace engine {
 
+/// What may arrive in the places of the deployment, by the nets that are deployed now. Derived:
+/// after a deployment changed, and after a snapshot was read.
+void take_schemas(State& state, const Deployment& deployment);
+
 /// A token came (+1) or went (-1): keeps the counts of its case and of the dead letters.
 void count_token(State& state, const places::Token& token, int direction);
 

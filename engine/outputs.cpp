@@ -1,6 +1,7 @@
 #include "engine/outputs.hpp"
 
 #include "base/json.hpp"
+#include "engine/arrival.hpp"
 #include "engine/model.hpp"
 
 #include <nlohmann/json.hpp>
@@ -111,6 +112,10 @@ private:
                 );
             }
             token.data = places::Payload::make(text_);
+        }
+        const auto& place = scope_.state().store.place(token.place);
+        if (place.schema) {
+            if (auto fits = may_arrive(place, token.data.view()); !fits) return fits;
         }
         produced_.push_back(std::move(token));
         return {};

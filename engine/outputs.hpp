@@ -14,7 +14,8 @@ using Produced = boost::container::small_vector<NewToken, 4>;
 inline constexpr std::size_t produced_max = 10'000;
 
 /// What the rules make of what `scope` holds. Errors: what the expressions say; `unrouted` when no
-/// rule takes the result; `too_large` for a token over the inline limit.
+/// rule takes the result; `too_large` for a token over the inline limit; `bad_output` for one that
+/// does not fit its place.
 base::Result<Produced> evaluate(
     const nets::Outputs& outputs,
     const Deployment& deployment,

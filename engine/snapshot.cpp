@@ -1,6 +1,7 @@
 #include "engine/snapshot.hpp"
 
 #include "base/json.hpp"
+#include "engine/fold_parts.hpp"
 #include "engine/reader.hpp"
 
 #include <nlohmann/json.hpp>
@@ -482,6 +483,9 @@ Result<void> read_snapshot(State& state, SnapshotReader& reader) {
     }
     if (!pending.empty() || hasher.finish() != reader.info().state_hash) {
         return fail(ErrorCode::tamper, "the snapshot's state does not have the hash that it names");
+    }
+    for (const auto& [name, entry] : state.nets) {
+        if (entry.current) take_schemas(state, *entry.current);
     }
     return {};
 }

@@ -242,19 +242,43 @@ void compile_cron(
     const Vocabulary& /*vocabulary*/,
     Transition& into
 ) {
-    Cron cron;
+    Cron cron{.zone = "UTC"};
+    const auto read_expression_at = [&](const base::Json& expression, const At& here) {
+        const auto text = read_text(expression, here, draft.faults);
+        if (!text) return;
+        cron.expression = *text;
+        auto parsed = parse_cron(*text);
+        if (parsed) {
+            cron.fields = *parsed;
+        } else {
+            draft.faults.add_all(here, parsed.error());
+        }
+    };
     if (value.is_string()) {
-        cron.expression = value.get<std::string>();
+        read_expression_at(value, at);
     } else {
         const Fields fields(value, at, draft.faults, grammar::cron);
         if (const auto* expression = fields.require("expression")) {
-            cron.expression = read_text(*expression, at / "expression", draft.faults).value_or("");
+            read_expression_at(*expression, at / "expression");
         }
         if (const auto* zone = fields.find("zone")) {
             cron.zone = read_text(*zone, at / "zone", draft.faults).value_or("");
+            // A path into the machine's files is none.
+            const auto plain = [](char c) {
+                return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '-' || c == '+' || c == '/';
+            };
+            if (zone->is_string() && (cron.zone.empty() || cron.zone.starts_with('/') ||
+                                      !std::ranges::all_of(cron.zone, plain))) {
+                draft.faults.add(
+                    at / "zone",
+                    fmt::format(
+                        "{} is no name of a time zone, such as Europe/Berlin", in_quotes(cron.zone)
+                    )
+                );
+            }
         }
     }
-    draft.needs(Feature::cron, at);
     into.action = std::move(cron);
 }
 
@@ -266,14 +290,18 @@ void compile_link(
     Transition& into
 ) {
     const Fields fields(value, at, draft.faults, grammar::link);
-    if (const auto* type = fields.require("type")) read_text(*type, at / "type", draft.faults);
+    Link link;
+    if (const auto* type = fields.require("type")) {
+        link.type = read_name(*type, at / "type", draft.faults).value_or("");
+    }
     for (const std::string_view field : {"from", "to"}) {
         const auto* place = fields.require(field);
-        if (place != nullptr) read_place(*place, at / field, draft, PlaceUse::read);
+        if (place == nullptr) continue;
+        const auto index = read_place(*place, at / field, draft, PlaceUse::read);
+        (field == "from" ? link.from : link.to) = index.value_or(0);
     }
     if (!into.in.empty()) draft.faults.add(at, "a link never fires: it has no 'in'");
-    draft.needs(Feature::link, at);
-    into.action = Link{};
+    into.action = std::move(link);
 }
 
 constexpr auto entries = std::to_array<ActionEntry>({

@@ -21,7 +21,8 @@ namespace nets {
 inline constexpr std::size_t places_max = 100'000;
 inline constexpr std::size_t transitions_max = 100'000;
 inline constexpr std::size_t document_bytes_max = std::size_t{16} << 20U;
-inline constexpr std::size_t arcs_max = 64;   ///< of one transition
+inline constexpr std::size_t schema_bytes_max = std::size_t{256} << 10U;  ///< of one place
+inline constexpr std::size_t arcs_max = 64;                               ///< of one transition
 inline constexpr std::size_t rules_max = 64;  ///< of one `out` or `fail`
 inline constexpr std::int64_t weight_max = 1'000'000;
 inline constexpr std::int64_t capacity_max = 1'000'000'000;

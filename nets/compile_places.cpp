@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
+#include <utility>
 
 namespace nets {
 
@@ -14,6 +15,31 @@ void compile_tokens(const base::Json& tokens, const At& at, Draft& draft, Place&
     if (!expect_list(tokens, at, draft.faults)) return;
     for (const auto& token : tokens)
         into.tokens.push_back(base::canonical(token));
+}
+
+// Compiling looks at the schema alone, never at a token: a replay compiles too.
+void compile_place_schema(const base::Json& schema, const At& at, Draft& draft, Place& into) {
+    if (!schema.is_boolean() && !schema.is_object()) {
+        return draft.faults.add(at, wrong_type("a JSON Schema: an object, true or false", schema));
+    }
+    auto document = base::canonical(schema);
+    if (document.size() > schema_bytes_max) {
+        return draft.faults.add(
+            at,
+            fmt::format("{} bytes; a schema has at most {}", document.size(), schema_bytes_max),
+            base::ErrorCode::too_large
+        );
+    }
+    auto compiled = base::Schema::compile(schema, {.unknown_keywords_refused = true});
+    if (compiled) {
+        into.schema = PlaceSchema{std::move(*compiled), std::move(document)};
+        return;
+    }
+    for (auto detail : compiled.error().details) {
+        detail.pointer = at.pointer() + detail.pointer;
+        draft.faults.add(std::move(detail));
+    }
+    if (compiled.error().details.empty()) draft.faults.add(at, compiled.error().message);
 }
 
 void check_system_place(const Fields& fields, const At& at, Draft& draft, const Place& place) {
@@ -46,12 +72,7 @@ void compile_place(const base::Json& value, const At& at, Draft& draft, Place& i
         read_text(*description, at / "description", draft.faults);
     }
     if (const auto* schema = fields.find("schema")) {
-        const At here = at / "schema";
-        if (!schema->is_boolean() && !schema->is_object()) {
-            draft.faults.add(here, wrong_type("a JSON Schema: an object, true or false", *schema));
-        } else {
-            draft.needs(Feature::place_schema, here);
-        }
+        compile_place_schema(*schema, at / "schema", draft, into);
     }
     if (const auto* shared = fields.find("shared")) {
         into.shared = read_boolean(*shared, at / "shared", draft.faults).value_or(false);

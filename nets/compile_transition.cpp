@@ -188,6 +188,13 @@ void compile_transition(const base::Json& value, const At& at, Draft& draft, Tra
         firing.where = "what a transition is given";
         action->compile(*fields.find(action->field), at / action->field, draft, firing, into);
     }
+    if (std::holds_alternative<Link>(into.action)) {
+        for (const std::string_view field :
+             {"out", "fail", "guard", "retry", "timeout", "concurrency", "priority"}) {
+            if (fields.has(field))
+                draft.faults.add(at / field, "has no meaning: a link never fires");
+        }
+    }
     const bool no_input = into.in.empty() && (in == nullptr || in->is_object());
     if (no_input && (action == nullptr || !action->starts_alone)) {
         draft.faults.add(

@@ -51,9 +51,9 @@ inline constexpr auto features = std::to_array<FeatureEntry>({
     {Feature::llm, "'llm'", false},
     {Feature::agent, "'agent'", false},
     {Feature::net, "'net'", false},
-    {Feature::cron, "'cron'", false},
-    {Feature::link, "'link'", false},
-    {Feature::place_schema, "a place's 'schema'", false},
+    {Feature::cron, "'cron'", true},
+    {Feature::link, "'link'", true},
+    {Feature::place_schema, "a place's 'schema'", true},
     {Feature::migrate, "'migrate'", false},
 });
 

@@ -39,6 +39,11 @@ Traffic traffic_of(const Net& net) {
         for (const auto& arc : transition.in)
             traffic.read[arc.place] = true;
         each_rule(transition, [&](const OutputRule& rule) { traffic.fed[rule.place] = true; });
+        // What a link relates is there for people and for search.
+        if (const auto* link = std::get_if<Link>(&transition.action)) {
+            for (const auto place : {link->from, link->to})
+                traffic.fed[place] = traffic.read[place] = true;
+        }
     }
     if (!net.start) {
         // Without a start, tokens are put by hand, into any place that is only read.

@@ -2,9 +2,11 @@
 
 #include "base/clock.hpp"
 #include "base/json.hpp"
+#include "base/json_schema.hpp"
 #include "base/result.hpp"
 #include "base/sha256.hpp"
 #include "nets/cel/cel.hpp"
+#include "nets/cron.hpp"
 #include "nets/template.hpp"
 
 #include <cstddef>
@@ -22,11 +24,18 @@ namespace nets {
 using PlaceIndex = std::uint32_t;       ///< into Net::places
 using TransitionIndex = std::uint32_t;  ///< into Net::transitions
 
+/// What tokens of a place must look like.
+struct PlaceSchema {
+    base::Schema compiled;
+    std::string document;  ///< canonical JSON
+};
+
 struct Place {
     std::string name;
     bool shared = false;  ///< the model's place, not the net's
     bool cases = true;    ///< false: strips the case from what enters
     std::optional<std::uint64_t> capacity;
+    std::optional<PlaceSchema> schema;
     std::vector<std::string> tokens;  ///< initial tokens, canonical JSON
 };
 
@@ -101,10 +110,16 @@ struct Every {
 };
 struct Cron {
     std::string expression;
-    std::string zone;
+    std::string zone;  ///< of the IANA database; whether this machine has it shows at deployment
+    CronFields fields;
     bool once_when_missed = false;
 };
-struct Link {};
+/// A typed relation between two places: never fires.
+struct Link {
+    std::string type;
+    PlaceIndex from = 0;
+    PlaceIndex to = 0;
+};
 using Action = std::variant<Map, Call, Command, Every, Cron, Link>;
 
 struct Transition {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/json_schema.hpp"
 #include "places/index.hpp"
 #include "places/token.hpp"
 
@@ -20,7 +21,9 @@ struct Place {
     std::string net;
     std::string name;
     std::optional<std::uint64_t> capacity;
-    bool cases = true;            ///< false: what enters loses its case
+    bool cases = true;  ///< false: what enters loses its case
+    /// What arrives must fit it: whoever decides looks, the store does not.
+    std::optional<base::Schema> schema;
     std::uint64_t count = 0;      ///< tokens in it, reserved and delayed ones too
     std::uint64_t reserved = 0;   ///< of these, held by a firing
     std::uint64_t delayed = 0;    ///< of these, not yet visible

@@ -1,4 +1,4 @@
-#include "nets/lint.hpp"
+#include "nets/check.hpp"
 #include "nets/schema.hpp"
 #include "server/api.hpp"
 #include "server/views.hpp"
@@ -21,16 +21,29 @@ struct Checked {
     Json warnings = Json::array();
 };
 
-Result<Checked> check_document(const std::string& body) {
+// Errors refuse the deployment unless it is forced, which its record then says.
+Result<Checked> check_document(const std::string& body, bool force) {
     const auto document = base::parse_json(body);
     if (!document) return fail(document.error());
     auto net = nets::compile(*document);
     if (!net) return fail(std::move(net.error()));
     Checked checked;
-    for (const auto& finding : nets::lint(*net)) {
+    std::vector<base::ErrorDetail> errors;
+    for (const auto& finding : nets::check(*net)) {
+        if (finding.severity == nets::Severity::error && !force) {
+            errors.push_back({finding.pointer, ErrorCode::validation, finding.message});
+        }
         checked.warnings.push_back(
             {{"pointer", finding.pointer}, {"code", finding.code}, {"message", finding.message}}
         );
+    }
+    if (!errors.empty()) {
+        return fail(base::Error{
+            ErrorCode::validation,
+            fmt::format("the net '{}' has {} errors", net->name, errors.size()),
+            "mend these, or deploy with force",
+            std::move(errors)
+        });
     }
     checked.net = std::make_shared<const nets::Net>(std::move(*net));
     return checked;
@@ -55,12 +68,13 @@ http::Task<http::Response> deploy_net(Api& api, http::Request request) {
     if (!force) co_return http::error_response(force.error());
     auto asker = asker_of(request);
     if (!asker) co_return http::error_response(asker.error());
-    auto checked =
-        co_await on_worker<Checked>(api, [body = request.body] { return check_document(body); });
+    const engine::DeployOptions options{.forced = *force && **force == "true"};
+    auto checked = co_await on_worker<Checked>(api, [body = request.body, options] {
+        return check_document(body, options.forced);
+    });
     if (!checked) co_return http::error_response(checked.error());
     const std::string model = request.parameter("m");
     const std::string net = checked->net->name;
-    const engine::DeployOptions options{.forced = *force && **force == "true"};
     auto answer = co_await write<std::string>(
         api,
         model,
@@ -210,6 +224,30 @@ http::Task<http::Response> list_transitions(Api& api, http::Request request) {
     co_return respond(std::move(answer));
 }
 
+http::Task<http::Response> list_links(Api& api, http::Request request) {
+    if (auto known = request.query.only({"type", "place", "asOf"}); !known)
+        co_return http::error_response(known.error());
+    const auto type = request.query.one("type");
+    const auto place = request.query.one("place");
+    if (!type || !place) co_return http::error_response(!type ? type.error() : place.error());
+    co_return respond(co_await look(
+        api,
+        request,
+        [type = *type, place = *place](const engine::Model& model) -> Result<std::string> {
+            std::vector<std::string> items;
+            for (const auto& [name, entry] : model.state().nets) {
+                if (!entry.current) continue;
+                for (const auto& link : links_view(*entry.current->net)) {
+                    if (type && link.at("type") != *type) continue;
+                    if (place && link.at("from") != *place && link.at("to") != *place) continue;
+                    items.push_back(base::canonical(link));
+                }
+            }
+            return list_json(items);
+        }
+    ));
+}
+
 http::Task<http::Response> net_schema(http::Request /*request*/) {
     co_return http::json_response(200, std::string(nets::document_schema()));
 }
@@ -260,6 +298,12 @@ void add_net_routes(http::Router& router, Api& api) {
         "/api/models/{m}/nets/{n}/transitions/{t}",
         [&api](Request r) { return get_transition(api, std::move(r)); },
         {.description = "One transition, with why it does not fire"}
+    );
+    router.add(
+        Method::get,
+        "/api/models/{m}/links",
+        [&api](Request r) { return list_links(api, std::move(r)); },
+        {.description = "Typed relations between places. ?type= and ?place= narrow them down"}
     );
     router.add(
         Method::get,

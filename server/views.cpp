@@ -92,6 +92,22 @@ Json case_view(const engine::Model& model, const engine::Case& value) {
     };
 }
 
+Json links_view(const nets::Net& net) {
+    Json links = Json::array();
+    for (const auto& transition : net.transitions) {
+        const auto* link = std::get_if<nets::Link>(&transition.action);
+        if (link == nullptr) continue;
+        links.push_back(
+            {{"id", transition.name},
+             {"net", net.name},
+             {"type", link->type},
+             {"from", net.places[link->from].name},
+             {"to", net.places[link->to].name}}
+        );
+    }
+    return links;
+}
+
 Json net_view(const engine::State& state, const std::string& name, const engine::NetEntry& entry) {
     Json view = {{"net", name}, {"deployed", entry.current != nullptr}};
     if (!entry.current) return view;
@@ -111,6 +127,7 @@ Json net_view(const engine::State& state, const std::string& name, const engine:
     for (const auto id : entry.current->transitions)
         transitions.push_back(state.transitions[id].name);
     view["transitions"] = std::move(transitions);
+    view["links"] = links_view(*entry.current->net);
     return view;
 }
 

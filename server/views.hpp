@@ -14,6 +14,8 @@ base::Json token_view(const engine::State& state, const places::Token& token);
 /// `{id, net, version, state, end, left, deadLetters, operations}`. At most `listed_max` of each.
 base::Json case_view(const engine::Model& model, const engine::Case& value);
 std::string case_state(const engine::Model& model, const engine::Case& value);
+/// Typed relations between places: `{id, net, type, from, to}` each.
+base::Json links_view(const nets::Net& net);
 base::Json net_view(
     const engine::State& state, const std::string& name, const engine::NetEntry& entry
 );

@@ -159,6 +159,15 @@ Json transition_view(
              {"next", base::rfc3339(entry.timer_next)}}
         );
     }
+    const auto* cron = std::get_if<nets::Cron>(&rules.action);
+    if (cron != nullptr && entry.timer_next.us == 0) {
+        reasons.push_back(
+            {{"reason", fmt::format("the time zone '{}' is not known to this machine", cron->zone)}}
+        );
+    }
+    if (std::holds_alternative<nets::Link>(rules.action)) {
+        reasons.push_back({{"reason", "a link relates two places and never fires"}});
+    }
     if (complete && reasons.empty() && !rules.in.empty() && !model.scheduler().has_work()) {
         const bool keyed =
             std::ranges::any_of(rules.in, [](const auto& arc) { return arc.key.has_value(); });

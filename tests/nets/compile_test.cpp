@@ -219,7 +219,8 @@ TEST_CASE("a longest wait that is left out is no shorter than the first") {
 
 TEST_CASE("only what this build lacks makes the whole refusal unsupported") {
     auto document = json(intake);
-    document["places"]["inbox"]["schema"] = Json::object();
+    document["transitions"]["ask"] =
+        json(R"({"in": {"o": "inbox"}, "http": {"url": "https://example.org"}})");
     CHECK(nets::compile(document).error().code == ErrorCode::unsupported);
     document["zebra"] = 1;
     CHECK(nets::compile(document).error().code == ErrorCode::validation);
