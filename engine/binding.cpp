@@ -4,13 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <utility>
 
 namespace engine {
 
 using nets::FixedName;
-using places::no_slot;
 using places::Slot;
 
 Scope::Scope(const State& state, const nets::Transition& rules)
@@ -53,6 +53,7 @@ base::Result<void> Scope::set_json(FixedName name, std::string_view json) {
 
 const places::Payload* Scope::payload(std::size_t arc) const {
     if (binding_ == nullptr || rules_.in[arc].takes_list || loaded_[arc]) return nullptr;
+    if (binding_->arcs[arc].empty()) return nullptr;
     return &state_.store.token(binding_->arcs[arc].front()).data;
 }
 
@@ -61,6 +62,8 @@ void Scope::load(std::size_t arc) {
     loaded_[arc] = true;
     const auto& tokens = binding_->arcs[arc];
     if (!rules_.in[arc].takes_list) {
+        values_[arc] = {};
+        if (tokens.empty()) return;  // an or-join went without it
         values_[arc] = nets::cel::Value::json(keep(state_.store.token(tokens.front()).data.view()));
         return;
     }
@@ -69,135 +72,6 @@ void Scope::load(std::size_t arc) {
         elements.push_back(nets::cel::Value::json(keep(state_.store.token(slot).data.view())));
     }
     values_[arc] = nets::cel::Value::list(std::move(elements));
-}
-
-namespace {
-
-// The bindable tokens of one arc for one candidate: those of the case and those without one, older
-// first.
-class Queue {
-public:
-    Queue(const State& state, const ArcSource& source, const Candidate& candidate)
-        : store_(state.store), index_(source.index) {
-        const std::string_view key = source.keyed ? std::string_view(candidate.key) : "";
-        const base::CaseId own{source.any_case ? 0 : candidate.case_seq};
-        own_ = first(source.place, own, key);
-        if (own) free_ = first(source.place, {}, key);
-    }
-    [[nodiscard]] Slot peek() const {
-        if (own_ == no_slot) return free_;
-        if (free_ == no_slot) return own_;
-        return store_.token(free_).id < store_.token(own_).id ? free_ : own_;
-    }
-    void advance() {
-        Slot& from = peek() == own_ ? own_ : free_;
-        from = index_ != nullptr ? index_->next(from) : store_.next_bindable(from);
-    }
-
-private:
-    [[nodiscard]] Slot first(places::PlaceId place, base::CaseId of, std::string_view key) const {
-        return index_ != nullptr ? index_->first(of, key) : store_.first_bindable(place, of);
-    }
-    const places::Store& store_;
-    const places::Index* index_;
-    Slot own_ = no_slot;
-    Slot free_ = no_slot;
-};
-
-class Binder {
-public:
-    explicit Binder(const BindRequest& request)
-        : request_(request), scope_(request.state, request.rules) {
-        binding_.case_id = {request.candidate.case_seq};
-        binding_.arcs.resize(request.rules.in.size());
-    }
-
-    std::expected<Binding, Unbound> run() {
-        if (choose(0)) {
-            settle_case();
-            return std::move(binding_);
-        }
-        if (guard_failed_) return std::unexpected(Unbound{Unbound::Reason::guard, 0});
-        return std::unexpected(Unbound{Unbound::Reason::arc, missing_});
-    }
-
-private:
-    [[nodiscard]] bool taken(Slot slot, std::size_t before) const {
-        for (std::size_t arc = 0; arc < before; ++arc) {
-            if (std::ranges::find(binding_.arcs[arc], slot) != binding_.arcs[arc].end())
-                return true;
-        }
-        return false;
-    }
-
-    // Chooses tokens for this arc and those after it; the last arc varies fastest.
-    bool choose(std::size_t arc) {
-        if (arc == request_.rules.in.size()) return guard_holds();
-        auto& chosen = binding_.arcs[arc];
-        const auto* weight = std::get_if<nets::FixedWeight>(&request_.rules.in[arc].take);
-        const std::uint64_t count = weight != nullptr ? weight->count : 1;
-        if (request_.fixed && request_.fixed->arc == arc && count == 1) {
-            chosen.assign(1, request_.fixed->slot);
-            return !taken(request_.fixed->slot, arc) && choose(arc + 1);
-        }
-        Queue queue(request_.state, request_.sources[arc], request_.candidate);
-        while (true) {
-            chosen.clear();
-            while (chosen.size() < count && queue.peek() != no_slot) {
-                const Slot slot = queue.peek();
-                queue.advance();
-                if (!taken(slot, arc)) chosen.push_back(slot);
-            }
-            if (chosen.size() < count) {
-                if (!reached_guard_) missing_ = arc;
-                chosen.clear();
-                return false;
-            }
-            if (choose(arc + 1)) return true;
-            // Without a guard another token would fail at the same later arc.
-            if (!reached_guard_ || tries_ >= guard_tries_max) return false;
-        }
-    }
-
-    bool guard_holds() {
-        const auto& guard = request_.rules.guard;
-        if (!guard) return true;
-        reached_guard_ = true;
-        ++tries_;
-        scope_.bind(binding_, binding_.case_id);
-        scope_.set(FixedName::now, nets::cel::Value::timestamp(request_.now));
-        scope_.budget = {};
-        const auto value = guard->evaluate(scope_.values(*guard), scope_.budget);
-        const bool holds = value && value->is(nets::cel::Kind::boolean) && value->as_boolean();
-        guard_failed_ |= !holds;
-        return holds;
-    }
-
-    // A candidate without a case may have bound a token with one, over an arc that takes any case.
-    void settle_case() {
-        if (binding_.case_id) return;
-        for (std::size_t arc = 0; arc < binding_.arcs.size(); ++arc) {
-            if (request_.rules.in[arc].kind != nets::ArcKind::consume) continue;
-            for (const Slot slot : binding_.arcs[arc]) {
-                binding_.case_id = request_.state.store.token(slot).case_id;
-                if (binding_.case_id) return;
-            }
-        }
-    }
-
-    const BindRequest& request_;
-    Scope scope_;
-    Binding binding_;
-    std::size_t missing_ = 0;
-    std::size_t tries_ = 0;
-    bool reached_guard_ = false;
-    bool guard_failed_ = false;
-};
-
-}  // namespace
-
-std::expected<Binding, Unbound> bind(const BindRequest& request) {
-    return Binder(request).run();
 }
 
 std::optional<std::string> classify(const nets::InputArc& arc, const places::Token& token) {
@@ -226,6 +100,61 @@ std::optional<std::string> classify(const nets::InputArc& arc, const places::Tok
     );
     if (!written) return std::nullopt;
     return key;
+}
+
+namespace {
+
+// Numbers of both kinds sort among each other; whole ones beyond 2^53 by what the double lost.
+void append_rank(std::string& out, std::uint64_t bits) {
+    for (int shift = 56; shift >= 0; shift -= 8)
+        out += static_cast<char>(bits >> static_cast<unsigned>(shift));
+}
+
+std::uint64_t sortable(std::int64_t value) {
+    return static_cast<std::uint64_t>(value) ^ (std::uint64_t{1} << 63U);
+}
+
+std::uint64_t sortable(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value);  // no minus zero
+    const auto sign = std::uint64_t{1} << 63U;
+    return (bits & sign) != 0 ? ~bits : bits | sign;
+}
+
+}  // namespace
+
+std::optional<std::string> rank(const nets::InputArc& arc, const places::Token& token) {
+    const auto data = base::parse_json(token.data.view());
+    if (!data) return std::nullopt;
+    const nets::cel::Value value = nets::cel::Value::json(*data);
+    nets::cel::Budget budget;
+    const auto found = arc.order_by->evaluate({&value, 1}, budget);
+    if (!found) return std::nullopt;
+    using nets::cel::Kind;
+    std::string bytes;
+    if (found->is(Kind::boolean)) {
+        bytes = found->as_boolean() ? "b1" : "b0";
+    } else if (found->is(Kind::integer)) {
+        const std::int64_t whole = found->as_integer();
+        const auto rounded = static_cast<double>(whole);
+        bytes = "n";
+        append_rank(bytes, sortable(rounded));
+        append_rank(bytes, sortable(whole));
+    } else if (found->is(Kind::real) && !std::isnan(found->as_real())) {
+        bytes = "n";
+        append_rank(bytes, sortable(found->as_real()));
+        const bool fits = std::abs(found->as_real()) < 9e18;
+        append_rank(bytes, sortable(fits ? static_cast<std::int64_t>(found->as_real()) : 0));
+    } else if (found->is(Kind::timestamp) || found->is(Kind::duration)) {
+        bytes = found->is(Kind::timestamp) ? "t" : "d";
+        append_rank(bytes, sortable(found->as_span().seconds));
+        append_rank(bytes, static_cast<std::uint64_t>(found->as_span().nanoseconds));
+    } else if (found->is(Kind::string)) {
+        bytes = "s";
+        bytes += found->text();
+    } else {
+        return std::nullopt;
+    }
+    return bytes;
 }
 
 }  // namespace engine

@@ -7,7 +7,9 @@
 #include <boost/container/small_vector.hpp>
 #include <nlohmann/json_fwd.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +32,8 @@ struct Binding {
     using Tokens = boost::container::small_vector<places::Slot, 1>;
     base::CaseId case_id;
     boost::container::small_vector<Tokens, 3> arcs;
+    /// By arc, of inhibit arcs: from so many tokens on it inhibits. Empty without such arcs.
+    std::vector<std::uint64_t> inhibited_at;
 };
 
 /// Which tokens are looked for: those of one case (and those without one), with one join key.
@@ -85,8 +89,19 @@ private:
 
 /// Why a candidate cannot fire now.
 struct Unbound {
-    enum class Reason : std::uint8_t { arc, guard } reason;
+    enum class Reason : std::uint8_t {
+        arc,        ///< too few tokens on `arc`
+        guard,      ///< it holds for none of the combinations
+        inhibited,  ///< by `has` tokens on `arc`, of which `needs` inhibit
+        arriving,   ///< an or-join: a token may still come to `place`
+        undecided,  ///< an or-join: whether one may come to `place` was not found within the limit
+    };
+    Reason reason = Reason::arc;
     std::size_t arc = 0;
+    std::uint64_t has = 0;
+    std::uint64_t needs = 0;
+    base::Timestamp ripe{};  ///< of the first token that is too young; 0 = none is
+    places::PlaceId place = 0;
 };
 
 /// A token that must be part of the binding.
@@ -95,22 +110,41 @@ struct Fixed {
     places::Slot slot;
 };
 
-/// The first binding in order of arrival for which the guard holds.
+/// True when the combinations have to be searched: whether a token does on one arc depends on what
+/// was chosen for another, or on more than what arrives.
+bool searched(const nets::Transition& rules);
+
+/// The first binding, in the order of the arcs, for which the guard holds and nothing inhibits.
 struct BindRequest {
     const State& state;
+    TransitionId transition;
     const nets::Transition& rules;
     const std::vector<ArcSource>& sources;
     const Candidate& candidate;
-    std::optional<Fixed> fixed;
+    std::optional<Fixed> fixed;  ///< only without a search
     base::Timestamp now;
+    bool search = false;  ///< `searched(rules)`
 };
 std::expected<Binding, Unbound> bind(const BindRequest& request);
 
-/// Guards tried for one candidate before it is put off.
-inline constexpr std::size_t guard_tries_max = 10'000;
+/// How many tokens an inhibit arc sees: those of the case and those without one, reserved or not.
+std::uint64_t inhibitors(const ArcSource& source, base::CaseId case_id, std::string_view key);
+
+/// When a token will have been in its place for so long.
+inline base::Timestamp ripe_at(const places::Token& token, base::Duration age) {
+    return std::max(token.at, token.visible_at) + age;
+}
+
+/// Combinations tried for one candidate before it is put off.
+inline constexpr std::size_t combinations_max = 10'000;
+/// Markings looked at to find whether a token may still come to an or-join.
+inline constexpr std::size_t or_join_markings_max = 2'000;
 
 /// The join key of a token on an arc ("" without one), or nothing when the arc's filter refuses it
 /// or an expression fails.
 std::optional<std::string> classify(const nets::InputArc& arc, const places::Token& token);
+/// Bytes that sort as the values of the arc's `order` do, or nothing when the token has none: the
+/// expression fails, or gives neither a number, a text, a bool, a timestamp nor a duration.
+std::optional<std::string> rank(const nets::InputArc& arc, const places::Token& token);
 
 }  // namespace engine

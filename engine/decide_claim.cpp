@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
@@ -30,7 +31,16 @@ base::Result<std::string> input_of(
     const nets::Transition& rules, Scope& scope, const Binding& binding, const State& state
 ) {
     if (const auto* command = std::get_if<nets::Command>(&rules.action)) {
-        return std::string(state.store.token(binding.arcs[command->from].front()).data.view());
+        const auto& tokens = binding.arcs[command->from];
+        if (tokens.empty()) {
+            return base::fail(
+                base::ErrorCode::validation,
+                fmt::format(
+                    "'{}' brought no token to be the command", rules.in[command->from].alias
+                )
+            );
+        }
+        return std::string(state.store.token(tokens.front()).data.view());
     }
     const auto& call = std::get<nets::Call>(rules.action);
     std::string args;
@@ -79,6 +89,10 @@ bool Decisions::claim(const Enabled& enabled) {
     auto input = input_of(rules, scope, enabled.binding, state());
     const ClaimId id = next_claim();
     for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
+        if (rules.in[arc].kind == nets::ArcKind::read) {
+            for (const auto slot : enabled.binding.arcs[arc])
+                made.read.push_back(state().store.token(slot).id);
+        }
         if (rules.in[arc].kind != nets::ArcKind::consume) continue;
         for (const auto slot : enabled.binding.arcs[arc]) {
             made.tokens[arc].push_back(state().store.token(slot).id);
@@ -127,9 +141,30 @@ void Decisions::drop_claim(ClaimId id) {
     scheduler().freed(transition);
 }
 
+bool Decisions::still_enabled(const Model::Claim& claim) {
+    const Enabled& enabled = claim.enabled;
+    const auto gone = [&](base::TokenId id) { return state().store.find(id) == places::no_slot; };
+    if (std::ranges::any_of(claim.read, gone)) return false;
+    const TransitionEntry& entry = state().transitions[enabled.transition];
+    // A version deployed since has arcs of its own; the claim keeps to the one it began with.
+    if (entry.deployment != enabled.deployment) return true;
+    const nets::Transition& rules = entry.rules();
+    const auto& sources = *scheduler().sources(enabled.transition);
+    for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
+        if (rules.in[arc].kind != nets::ArcKind::inhibit) continue;
+        if (inhibitors(sources[arc], enabled.binding.case_id, enabled.candidate.key) >=
+            enabled.binding.inhibited_at[arc]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void Decisions::prepared(ClaimId id, base::Result<Prepared> result) {
     const auto found = claims().find(id);
     if (found == claims().end()) return;
+    // The firing happens with its record: what was true at the claim must be true still.
+    if (result && !still_enabled(found->second)) return drop_claim(id);
     Model::Claim claimed = std::move(found->second);
     claims().erase(found);
     const Enabled& enabled = claimed.enabled;
@@ -150,6 +185,7 @@ void Decisions::prepared(ClaimId id, base::Result<Prepared> result) {
         event.tool_id = std::move(result->tool_id);
         event.version_hash = std::move(result->version_hash);
         event.reserved = std::move(claimed.tokens);
+        event.read.assign(claimed.read.begin(), claimed.read.end());
         event.values = std::move(claimed.values);
         const Seq seq = emit(std::move(event));
         model.want(Perform{.operation = {seq}, .attempt = 1});

@@ -91,7 +91,7 @@ Decisions::Immediate Decisions::immediate(const Enabled& enabled) {
     const base::Timestamp now = std::max(asker.now, state().ts);
     set_names(scope, rules, state().seq + 1, now);
     auto produced = evaluate(rules.out, *enabled.deployment, scope, enabled.binding.case_id, now);
-    Immediate made{firing_event(state(), enabled), std::nullopt};
+    Immediate made{firing_event(state(), enabled), std::nullopt, {}};
     Event& event = made.event;
     if (!produced) {
         event.error = error_json(produced.error(), 0, {});
@@ -103,7 +103,10 @@ Decisions::Immediate Decisions::immediate(const Enabled& enabled) {
         }
     }
     if (produced) {
-        made.full = without_room(state(), *produced, enabled.binding);
+        if (event.error.empty()) {
+            made.resets = resets(*enabled.deployment, rules, enabled.binding, {});
+        }
+        made.full = without_room(state(), *produced, rules, enabled.binding, made.resets.tokens);
         event.produced = std::move(*produced);
         return made;
     }
@@ -128,10 +131,8 @@ bool Decisions::fire(const Enabled& enabled) {
         scheduler().wait_for_room(enabled, *made.full);
         return false;
     }
-    const auto case_id = made.event.case_id;
-    emit(std::move(made.event));
+    emit_with(made.resets, std::move(made.event));
     scheduler().put_back(enabled);
-    if (case_id) end_if_quiet(case_id);
     return true;
 }
 

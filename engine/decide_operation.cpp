@@ -136,10 +136,8 @@ void Decisions::finalize(const Operation& operation, const Outcome& outcome) {
     event.produced = std::move(*produced);
     event.info = outcome.meta;
     const TransitionId transition = operation.transition;
-    const base::CaseId case_id = operation.case_id;
-    emit(std::move(event));
+    emit_with(resets(*operation.deployment, rules, binding, operation.id), std::move(event));
     scheduler().freed(transition);
-    if (case_id) end_if_quiet(case_id);
 }
 
 void Decisions::conclude(const Operation& operation, EventType type, std::string error) {

@@ -82,19 +82,30 @@ void Decisions::fire_timer(TransitionId id, base::Timestamp due) {
     Enabled enabled{.transition = id, .deployment = entry.deployment};
     bool fires = !turn.missed || turn.once_when_missed;
     if (fires && !rules.in.empty()) {
-        auto bound = bind(
-            {state(), rules, *scheduler().sources(id), enabled.candidate, std::nullopt, asker.now}
-        );
+        auto bound = bind({
+            .state = state(),
+            .transition = id,
+            .rules = rules,
+            .sources = *scheduler().sources(id),
+            .candidate = enabled.candidate,
+            .fixed = std::nullopt,
+            .now = asker.now,
+            .search = searched(rules),
+        });
         fires = bound.has_value();
         if (bound) enabled.binding = std::move(*bound);
     }
     Event event = turn_passed(entry);
+    Resets reset;
     if (fires) {
         auto made = immediate(enabled);
-        if (!made.full) event = std::move(made.event);
+        if (!made.full) {
+            event = std::move(made.event);
+            reset = std::move(made.resets);
+        }
     }
     event.next = *turn.next;
-    emit(std::move(event));
+    emit_with(reset, std::move(event));
 }
 
 }  // namespace engine

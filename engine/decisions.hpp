@@ -13,6 +13,15 @@ struct FailedFiring {
     const std::vector<places::Slot>& slots;  ///< all that it consumes
 };
 
+/// What the reset arcs of one firing take with them.
+struct Resets {
+    std::vector<places::Slot> tokens;
+    std::vector<base::OperationId> operations;  ///< that hold some of them
+    std::vector<ClaimId> claims;                ///< the same
+
+    [[nodiscard]] bool empty() const { return tokens.empty(); }
+};
+
 /// What the decisions share: the way into a model's private parts. Only engine/decide_*.cpp and
 /// engine/model.cpp include this.
 struct Decisions {
@@ -28,6 +37,7 @@ struct Decisions {
     struct Immediate {
         Event event;
         std::optional<places::PlaceId> full;  ///< the place that has no room for what it makes
+        Resets resets;                        ///< for `emit_with`
     };
     /// What a firing without effect would write: `fired`, by `out` or by `fail`, else
     /// `dead_letter.added`.
@@ -40,6 +50,8 @@ struct Decisions {
     // decide_claim.cpp
     bool claim(const Enabled& enabled);
     void drop_claim(ClaimId id);
+    /// False when, since the claim, what it read is gone or something came that inhibits it.
+    [[nodiscard]] bool still_enabled(const Model::Claim& claim);
     void prepared(ClaimId id, base::Result<Prepared> result);
     /// What a firing that failed makes: tokens by its `fail` way, else a dead letter. `event.error`
     /// is set and may be replaced, when the `fail` way fails too.
@@ -51,6 +63,18 @@ struct Decisions {
     void retry(const Operation& operation, std::string error, base::Timestamp at, bool lost);
     void retry_due(base::OperationId id);
     Settled settle(Outcome outcome);
+
+    // decide_reset.cpp
+    /// What the firing would reset; changes nothing. `own` is the firing's operation, if it is one.
+    Resets resets(
+        const Deployment& deployment,
+        const nets::Transition& rules,
+        const Binding& binding,
+        base::OperationId own
+    );
+    /// Ends what holds the tokens, tells the event of it, writes that, and ends the cases that have
+    /// nothing left.
+    void emit_with(const Resets& resets, Event event);
 
     // decide_case.cpp
     /// Ends the case when nothing of it is left to happen.

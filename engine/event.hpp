@@ -75,6 +75,8 @@ struct Event {
 
     std::uint32_t attempt = 0;
     std::string call;  ///< canonical JSON: what an operation runs
+    /// Operations that a reset arc ended: what they hold is reset or free again.
+    std::vector<base::OperationId> cancelled;
     base::CaseId case_id;
     boost::container::small_vector<base::TokenId, 4> consumed;
     std::string effect;         ///< of the tool: pure | idempotent | once
@@ -92,6 +94,8 @@ struct Event {
     boost::container::small_vector<base::TokenId, 2> read;
     /// Of an operation: the tokens it holds, one list an input arc.
     std::vector<std::vector<base::TokenId>> reserved;
+    /// Tokens that reset arcs took away.
+    std::vector<base::TokenId> reset;
     std::string tool_id;
     std::string transition;
     /// Canonical JSON, alias -> data: what an operation's read arcs saw. Or empty.

@@ -31,8 +31,9 @@ Result<void> remember_request(State& state, const Event& event, Seq seq) {
     return {};
 }
 
-Result<void> consume(State& state, const Event& event) {
-    for (const auto id : event.consumed) {
+template <class Ids>
+Result<void> remove(State& state, const Ids& ids) {
+    for (const auto id : ids) {
         const auto slot = state.store.find(id);
         if (slot == places::no_slot) {
             return fail(
@@ -140,7 +141,9 @@ Result<void> apply(State& state, const Event& event, const RecordHead& head) {
     state.epoch = head.epoch;
     if (auto done = remember_request(state, event, head.seq); !done) return done;
     if (auto done = apply_before_tokens(state, event, head); !done) return done;
-    if (auto done = consume(state, event); !done) return done;
+    if (auto done = remove(state, event.consumed); !done) return done;
+    if (auto done = remove(state, event.reset); !done) return done;
+    if (auto done = apply_reset(state, event); !done) return done;
     produce(state, event, head);
     return apply_after_tokens(state, event, head);
 }

@@ -51,12 +51,14 @@ void hold_room(State& state, Operation& operation) {
     }
 }
 
-Result<Operation*> known(State& state, const Event& event) {
-    Operation* operation = state.find_operation(event.operation);
+Result<Operation*> known(State& state, base::OperationId id) {
+    Operation* operation = state.find_operation(id);
     if (operation != nullptr) return operation;
-    return fail(
-        ErrorCode::validation, fmt::format("operation {} is unknown", text(event.operation))
-    );
+    return fail(ErrorCode::validation, fmt::format("operation {} is unknown", text(id)));
+}
+
+Result<Operation*> known(State& state, const Event& event) {
+    return known(state, event.operation);
 }
 
 Result<void> begin(State& state, const Event& event, const RecordHead& head) {
@@ -88,12 +90,24 @@ Result<void> begin(State& state, const Event& event, const RecordHead& head) {
     return hold(state, made);
 }
 
-void summarise(State& state, const Event& event, const OperationSummary& summary) {
-    Case* owner = state.find_case(event.case_id);
+void summarise(State& state, base::CaseId case_id, const OperationSummary& summary) {
+    Case* owner = state.find_case(case_id);
     if (owner == nullptr) return;
     std::erase(owner->operations, summary.id);
     owner->finished.push_back(summary);
     if (owner->finished.size() > Case::finished_kept) owner->finished.pop_front();
+}
+
+// What it held and is still there is free again, and so is the room.
+void let_go(State& state, const Operation& over) {
+    for (const auto& arc : over.reserved) {
+        for (const auto id : arc) {
+            const auto slot = state.store.find(id);
+            if (slot != places::no_slot) state.store.release(slot);
+        }
+    }
+    for (const auto place : over.room)
+        state.store.release_room(place);
 }
 
 std::string state_name(const Event& event) {
@@ -144,25 +158,43 @@ Result<void> apply_over(State& state, const Event& event, const RecordHead& head
     }
     if (!event.operation) {  // could not be prepared: it had no earlier record
         summary.id = {head.seq};
-        summarise(state, event, summary);
+        summarise(state, event.case_id, summary);
         return {};
     }
     const auto operation = known(state, event);
     if (!operation) return fail(operation.error());
-    Operation& over = **operation;
-    for (const auto& arc : over.reserved) {
-        for (const auto id : arc) {
-            const auto slot = state.store.find(id);
-            if (slot != places::no_slot) state.store.release(slot);
-        }
-    }
-    for (const auto place : over.room) {
-        state.store.release_room(place);
-    }
+    const Operation& over = **operation;
+    let_go(state, over);
     summary.tool_id = over.tool_id;
     summary.version_hash = over.version_hash;
-    summarise(state, event, summary);
+    summarise(state, event.case_id, summary);
     state.operations.erase(event.operation);
+    return {};
+}
+
+Result<void> apply_reset(State& state, const Event& event) {
+    for (const auto id : event.cancelled) {
+        const auto operation = known(state, id);
+        if (!operation) return fail(operation.error());
+        const Operation& over = **operation;
+        let_go(state, over);
+        TransitionEntry& transition = state.transitions[over.transition];
+        ++transition.failed;
+        --transition.in_flight;
+        const OperationSummary summary{
+            .id = id,
+            .transition = transition.name,
+            .tool_id = over.tool_id,
+            .version_hash = over.version_hash,
+            .state = "cancelled",
+            .error = fmt::format(
+                R"({{"code":"cancelled","message":"'{}' reset a place that it held tokens of"}})",
+                event.transition
+            ),
+        };
+        summarise(state, over.case_id, summary);
+        state.operations.erase(id);
+    }
     return {};
 }
 

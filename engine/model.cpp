@@ -27,6 +27,7 @@ void Model::go_live(base::Timestamp now) {
     live_ = true;
     revealed_ = reveal_due(state_, now);
     state_.store.record_changes(true);
+    scheduler_.advance(now);
     scheduler_.rebuild();
     for (const auto& [id, operation] : state_.operations) {
         if (operation.state == OperationState::retrying) retries_.emplace(operation.next, id);
@@ -58,6 +59,7 @@ Seq Model::emit(Event event, const Asker& asker) {
 std::size_t Model::pump(base::Timestamp now, std::size_t firings_max) {
     const Asker asker{.now = now};
     Decisions decisions{*this, asker};
+    scheduler_.advance(now);
     if (!state_.delayed.empty() && state_.delayed.begin()->first <= now) {
         const auto cases = reveal_due(state_, now);
         revealed_.insert(revealed_.end(), cases.begin(), cases.end());
@@ -93,6 +95,7 @@ std::optional<base::Timestamp> Model::next_due() const {
     if (!state_.delayed.empty()) sooner(state_.delayed.begin()->first);
     if (!retries_.empty()) sooner(retries_.begin()->first);
     if (!timers_.empty()) sooner(timers_.begin()->first);
+    if (const auto ripe = scheduler_.next_ripe()) sooner(*ripe);
     return due;
 }
 

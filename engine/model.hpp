@@ -127,7 +127,8 @@ public:
     struct Claim {
         Enabled enabled;
         std::vector<std::vector<base::TokenId>> tokens;  ///< by arc: the consumed ones
-        std::string values;                              ///< as Event::values
+        std::vector<base::TokenId> read;
+        std::string values;  ///< as Event::values
         base::Timestamp since;
     };
     [[nodiscard]] const std::map<ClaimId, Claim>& claims() const { return claims_; }

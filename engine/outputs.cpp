@@ -142,7 +142,11 @@ Result<Produced> evaluate(
 }
 
 std::optional<places::PlaceId> without_room(
-    const State& state, const Produced& produced, const Binding& consumed
+    const State& state,
+    const Produced& produced,
+    const nets::Transition& rules,
+    const Binding& binding,
+    const std::vector<places::Slot>& reset
 ) {
     for (std::size_t i = 0; i < produced.size(); ++i) {
         const auto id = produced[i].place;
@@ -152,10 +156,13 @@ std::optional<places::PlaceId> without_room(
             std::ranges::count_if(produced, [&](const auto& token) { return token.place == id; })
         );
         std::uint64_t fewer = 0;
-        for (const auto& arc : consumed.arcs) {
-            for (const auto slot : arc)
+        for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
+            if (rules.in[arc].kind != nets::ArcKind::consume) continue;
+            for (const auto slot : binding.arcs[arc])
                 fewer += state.store.token(slot).place == id ? 1 : 0;
         }
+        for (const auto slot : reset)
+            fewer += state.store.token(slot).place == id ? 1 : 0;
         if (place.count + place.room_held + more > *place.capacity + fewer) return id;
     }
     return std::nullopt;

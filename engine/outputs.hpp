@@ -24,9 +24,14 @@ base::Result<Produced> evaluate(
     base::Timestamp now
 );
 
-/// The first place with a capacity that has no room for what is produced, after `consumed` left.
+/// The first place with a capacity that has no room for what is produced, after what the binding
+/// consumes and what is reset left.
 std::optional<places::PlaceId> without_room(
-    const State& state, const Produced& produced, const Binding& consumed
+    const State& state,
+    const Produced& produced,
+    const nets::Transition& rules,
+    const Binding& binding,
+    const std::vector<places::Slot>& reset
 );
 
 /// The dead letter that stands for the tokens of a firing which failed and has no `fail` way.

@@ -70,6 +70,12 @@ void read_reserved(Context& c) {
         c.token_ids(c.event.reserved.emplace_back());
 }
 
+void read_cancelled(Context& c) {
+    c.reader.open_array();
+    while (c.reader.element())
+        c.event.cancelled.push_back(c.id(base::operation_id(c.reader.string())));
+}
+
 using Field = std::pair<std::string_view, void (*)(Context&)>;
 
 // In canonical order, which is the order in which they are met.
@@ -81,6 +87,7 @@ constexpr std::array data_fields = {
         }
     },
     Field{"call", [](Context& c) { c.event.call = c.reader.raw(); }},
+    Field{"cancelled", read_cancelled},
     Field{"case", [](Context& c) { c.event.case_id = c.id(base::case_id(c.reader.string())); }},
     Field{"consumed", [](Context& c) { c.token_ids(c.event.consumed); }},
     Field{"deployment", [](Context& c) { c.event.deployment = c.reader.unsigned_integer(); }},
@@ -99,6 +106,7 @@ constexpr std::array data_fields = {
     Field{"produced", read_produced},
     Field{"read", [](Context& c) { c.token_ids(c.event.read); }},
     Field{"reserved", read_reserved},
+    Field{"reset", [](Context& c) { c.token_ids(c.event.reset); }},
     Field{"toolId", [](Context& c) { c.event.tool_id = c.reader.string(); }},
     Field{"transition", [](Context& c) { c.event.transition = c.reader.string(); }},
     Field{"values", [](Context& c) { c.event.values = c.reader.raw(); }},

@@ -85,6 +85,7 @@ void append_data(std::string& out, const State& state, const Event& event) {
     Object data(out);
     data.number("attempt", event.attempt);
     data.raw("call", event.call);
+    if (!event.cancelled.empty()) append_ids(data.key("cancelled"), event.cancelled);
     data.id("case", event.case_id);
     if (!event.consumed.empty()) append_ids(data.key("consumed"), event.consumed);
     data.number("deployment", static_cast<std::int64_t>(event.deployment));
@@ -107,6 +108,7 @@ void append_data(std::string& out, const State& state, const Event& event) {
         }
         out += ']';
     }
+    if (!event.reset.empty()) append_ids(data.key("reset"), event.reset);
     data.string("toolId", event.tool_id);
     data.string("transition", event.transition);
     data.raw("values", event.values);

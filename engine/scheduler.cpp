@@ -18,6 +18,10 @@ void Scheduler::rebuild() {
     claims_.resize(state_.transitions.size());
     readers_.assign(state_.store.place_count(), {});
     room_waiters_.assign(state_.store.place_count(), {});
+    for (places::PlaceId place = 0; place < state_.store.place_count(); ++place)
+        state_.store.place(place).watched = false;
+    watchers_.assign(state_.store.place_count(), {});
+    ripening_ = {};
     heap_ = {};
     for (TransitionId id = 0; id < state_.transitions.size(); ++id)
         attach(id);
@@ -47,26 +51,44 @@ void Scheduler::attach(TransitionId id) {
     runtime->index = entry.index;
     const nets::Transition& rules = runtime->rules();
     if (std::holds_alternative<nets::Link>(rules.action)) return;
+    runtime->id = id;
+    runtime->search = searched(rules);
     runtime->parked.resize(rules.in.size());
     runtime->woken.resize(rules.in.size());
     for (std::size_t i = 0; i < rules.in.size(); ++i) {
         const nets::InputArc& arc = rules.in[i];
-        ArcSource source{.place = entry.deployment->places[arc.place], .any_case = arc.any_case};
-        source.keyed = arc.key.has_value();
-        if (arc.where || arc.key || arc.any_case) {
-            source.index = state_.store.add_index(
-                source.place,
-                !arc.any_case,
-                [deployment = entry.deployment, &arc](const places::Token& token) {
-                    return classify(arc, token);
-                }
-            );
-        }
-        runtime->keyed |= source.keyed;
-        runtime->sources.push_back(source);
-        readers_[source.place].push_back({id, i});
+        const ArcSource made = source(*entry.deployment, arc);
+        runtime->sources.push_back(made);
+        const bool timer = std::holds_alternative<nets::Every>(rules.action) ||
+                           std::holds_alternative<nets::Cron>(rules.action);
+        if (timer) continue;  // it looks when its time has come
+        if (arc.kind == nets::ArcKind::inhibit) watch(made.place, id);
+        if (!arc.binds()) continue;
+        runtime->keyed |= made.keyed;
+        readers_[made.place].push_back({id, i});
     }
     runtimes_[id] = std::move(runtime);
+}
+
+ArcSource Scheduler::source(const Deployment& deployment, const nets::InputArc& arc) {
+    ArcSource made{.place = deployment.places[arc.place], .any_case = arc.any_case};
+    made.keyed = arc.key.has_value();
+    const bool sorted = arc.order == nets::OrderKind::expression;
+    if (arc.kind == nets::ArcKind::reset) return made;
+    if (arc.binds() && !arc.where && !arc.key && !arc.any_case && !sorted) return made;
+    places::IndexRules rules{.by_case = !arc.any_case};
+    if (arc.kind == nets::ArcKind::inhibit) rules.held = places::Held::visible;
+    // The arc lives as long as its deployment, and that as long as the index.
+    rules.classify = [&arc](const places::Token& token) { return classify(arc, token); };
+    if (sorted) rules.rank = [&arc](const places::Token& token) { return rank(arc, token); };
+    made.index = state_.store.add_index(made.place, std::move(rules));
+    return made;
+}
+
+void Scheduler::watch(places::PlaceId place, TransitionId id) {
+    state_.store.place(place).watched = true;
+    auto& watchers = watchers_[place];
+    if (watchers.empty() || watchers.back() != id) watchers.push_back(id);
 }
 
 void Scheduler::detach(TransitionId id) {
@@ -75,27 +97,6 @@ void Scheduler::detach(TransitionId id) {
         if (source.index != nullptr) state_.store.remove_index(source.place, source.index);
     }
     runtimes_[id].reset();
-}
-
-void Scheduler::absorb() {
-    auto& changes = state_.store.changes();
-    // A place made since the last look has no reader yet.
-    if (readers_.size() < state_.store.place_count()) {
-        readers_.resize(state_.store.place_count());
-        room_waiters_.resize(state_.store.place_count());
-    }
-    for (const auto& change : changes) {
-        if (change.kind == places::Change::Kind::bindable) {
-            arrived(change);
-        } else {
-            for (const auto id : std::exchange(room_waiters_[change.place], {})) {
-                if (!runtimes_[id]) continue;
-                runtimes_[id]->room.reset();
-                push(id);
-            }
-        }
-    }
-    changes.clear();
 }
 
 void Scheduler::freed(TransitionId transition) {
@@ -159,6 +160,7 @@ std::optional<Candidate> Scheduler::take_candidate(
 }
 
 std::optional<Enabled> Scheduler::next(base::Timestamp now) {
+    advance(now);
     while (!heap_.empty()) {
         const TransitionId id = heap_.top().transition;
         const std::uint64_t stamp = heap_.top().stamp;
@@ -172,7 +174,7 @@ std::optional<Enabled> Scheduler::next(base::Timestamp now) {
         }
         std::optional<std::size_t> woken_arc;
         while (auto candidate = take_candidate(*runtime, woken_arc)) {
-            auto binding = try_bind(*runtime, *candidate, now);
+            auto binding = try_bind(*runtime, *candidate);
             if (binding) {
                 runtime->stamp = ++clock_;
                 return Enabled{
@@ -198,12 +200,24 @@ std::optional<Enabled> Scheduler::next(base::Timestamp now) {
     return std::nullopt;
 }
 
-std::optional<Binding> Scheduler::try_bind(
-    Runtime& runtime, const Candidate& candidate, base::Timestamp now
-) {
+BindRequest Scheduler::request(const Runtime& runtime, const Candidate& candidate) const {
+    return {
+        .state = state_,
+        .transition = runtime.id,
+        .rules = runtime.rules(),
+        .sources = runtime.sources,
+        .candidate = candidate,
+        .fixed = std::nullopt,
+        .now = now_,
+        .search = runtime.search,
+    };
+}
+
+std::optional<Binding> Scheduler::try_bind(Runtime& runtime, const Candidate& candidate) {
     Standing& standing = runtime.standing[candidate];
-    BindRequest request{state_, runtime.rules(), runtime.sources, candidate, std::nullopt, now};
-    auto bound = runtime.rules().guard ? bind_fresh(runtime, standing, request) : bind(request);
+    BindRequest wanted = request(runtime, candidate);
+    const bool fresh_only = runtime.rules().guard && !runtime.search;
+    auto bound = fresh_only ? bind_fresh(runtime, standing, wanted) : bind(wanted);
     if (bound) {
         standing.where = at_guard;  // nowhere: `put_back` says
         return std::move(*bound);
@@ -234,7 +248,9 @@ std::expected<Binding, Unbound> Scheduler::bind_fresh(
 }
 
 bool Scheduler::has_own_tokens(const Runtime& runtime, const Candidate& candidate) const {
-    return std::ranges::any_of(runtime.sources, [&](const ArcSource& source) {
+    const nets::Transition& rules = runtime.rules();
+    return std::ranges::any_of(rules.binding_order, [&](std::size_t arc) {
+        const ArcSource& source = runtime.sources[arc];
         const base::CaseId of{source.any_case ? 0 : candidate.case_seq};
         if (source.index == nullptr) return state_.store.count_bindable(source.place, of) > 0;
         return source.index->count(of, source.keyed ? std::string_view(candidate.key) : "") > 0;
@@ -248,23 +264,26 @@ void Scheduler::park(Runtime& runtime, const Candidate& candidate, const Unbound
         return;
     }
     Standing& standing = found->second;
-    if (why.reason == Unbound::Reason::guard) {
+    remember_key(runtime, candidate);
+    if (runtime.search || why.reason != Unbound::Reason::arc) {
         standing.where = at_guard;
-        return;
-    }
-    standing.where = static_cast<std::uint32_t>(why.arc);
-    standing.ticket = ++tickets_;
-    runtime.parked[why.arc].push_back({candidate, standing.ticket});
-    if (runtime.keyed && candidate.case_seq != 0) {
-        auto& cases = runtime.cases_of_key[candidate.key];
-        if (std::ranges::find(cases, candidate.case_seq) == cases.end()) {
-            cases.push_back(candidate.case_seq);
-        }
+    } else {
+        standing.where = static_cast<std::uint32_t>(why.arc);
+        standing.ticket = ++tickets_;
+        runtime.parked[why.arc].push_back({candidate, standing.ticket});
     }
     std::size_t entries = runtime.standing.size();
     for (const auto& queue : runtime.parked)
         entries += queue.size();
     if (entries > 2 * runtime.swept_size + 1024) sweep(runtime);
+}
+
+void Scheduler::remember_key(Runtime& runtime, const Candidate& candidate) {
+    if (!runtime.keyed || candidate.case_seq == 0) return;
+    auto& cases = runtime.cases_of_key[candidate.key];
+    if (std::ranges::find(cases, candidate.case_seq) == cases.end()) {
+        cases.push_back(candidate.case_seq);
+    }
 }
 
 // Forgets candidates whose tokens went elsewhere, and queue entries that were overtaken.
@@ -289,73 +308,6 @@ void Scheduler::sweep(Runtime& runtime) {
     runtime.swept_size = runtime.standing.size();
     for (const auto& queue : runtime.parked)
         runtime.swept_size += queue.size();
-}
-
-void Scheduler::arrived(const places::Change& change) {
-    for (const Reader& reader : readers_[change.place])
-        arrived(reader, change.slot, change.case_id);
-}
-
-void Scheduler::arrived(const Reader& reader, Slot slot, base::CaseId case_id) {
-    Runtime& runtime = *runtimes_[reader.transition];
-    const ArcSource& source = runtime.sources[reader.arc];
-    Candidate candidate;
-    if (source.index != nullptr) {
-        const auto* group = source.index->group(slot);
-        if (group == nullptr) return;  // filtered out, or taken meanwhile
-        candidate.key = group->key;
-    }
-    const base::TokenId token = state_.store.token(slot).id;
-    const bool one_case = !source.any_case && case_id;
-    candidate.case_seq = one_case ? case_id.seq : 0;
-    if (runtime.keyed && !source.keyed) {
-        // No key of its own: every key of the case may go with it.
-        wake_all(reader.transition, reader.arc, token);
-        return;
-    }
-    offer(reader.transition, candidate, reader.arc, token);
-    if (one_case) return;
-    // Without a case it goes with the tokens of any.
-    if (!runtime.keyed) return wake_all(reader.transition, reader.arc, token);
-    const auto cases = runtime.cases_of_key.find(candidate.key);
-    if (cases == runtime.cases_of_key.end()) return;
-    for (const std::uint64_t seq : cases->second) {
-        offer(reader.transition, Candidate{seq, candidate.key}, reader.arc, token);
-    }
-}
-
-void Scheduler::offer(
-    TransitionId id, const Candidate& candidate, std::size_t arc, base::TokenId token
-) {
-    Runtime& runtime = *runtimes_[id];
-    auto [entry, made] = runtime.standing.try_emplace(candidate);
-    Standing& standing = entry->second;
-    if (runtime.rules().guard) standing.fresh.emplace_back(arc, token);
-    if (made) {
-        standing.where = at_guard;
-    } else if (standing.where == in_ready ||
-               (standing.where != at_guard && standing.where != arc)) {
-        return;  // queued already, or it misses something on another arc
-    }
-    make_ready(id, candidate, standing);
-}
-
-void Scheduler::make_ready(TransitionId id, const Candidate& candidate, Standing& standing) {
-    standing.where = in_ready;
-    runtimes_[id]->ready.push_back(candidate);
-    push(id);
-}
-
-void Scheduler::wake_all(TransitionId id, std::size_t arc, base::TokenId token) {
-    Runtime& runtime = *runtimes_[id];
-    runtime.woken[arc] = runtime.parked[arc].size();
-    if (runtime.rules().guard) {
-        for (auto& [candidate, standing] : runtime.standing) {
-            standing.fresh.emplace_back(arc, token);
-            if (standing.where == at_guard) make_ready(id, candidate, standing);
-        }
-    }
-    push(id);
 }
 
 void Scheduler::put_back(const Enabled& fired) {
@@ -387,6 +339,18 @@ Scheduler::Waiting Scheduler::waiting(TransitionId transition) const {
     if (transition >= runtimes_.size() || !runtimes_[transition]) return {};
     const Runtime& runtime = *runtimes_[transition];
     return {at_capacity(transition), runtime.room, claims_[transition]};
+}
+
+std::vector<Scheduler::Held> Scheduler::held(TransitionId transition, std::size_t max) const {
+    std::vector<Held> found;
+    if (transition >= runtimes_.size() || !runtimes_[transition]) return found;
+    const Runtime& runtime = *runtimes_[transition];
+    for (const auto& [candidate, standing] : runtime.standing) {
+        if (found.size() >= max) break;
+        const auto bound = bind(request(runtime, candidate));
+        if (!bound) found.push_back({{candidate.case_seq}, bound.error()});
+    }
+    return found;
 }
 
 const std::vector<ArcSource>* Scheduler::sources(TransitionId transition) const {

@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <queue>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace engine {
@@ -39,6 +41,10 @@ public:
 
     /// Looks at everything anew: after a replay, and after a deployment.
     void rebuild();
+    /// Time has come to `now`: tokens that are old enough by now count.
+    void advance(base::Timestamp now);
+    /// When a token will be old enough for an arc that waits for it.
+    [[nodiscard]] std::optional<base::Timestamp> next_ripe() const;
     /// Takes in what happened to the store since the last call.
     void absorb();
     /// An operation or claim of the transition ended: its concurrency may allow another.
@@ -65,6 +71,12 @@ public:
         std::uint64_t claims = 0;
     };
     [[nodiscard]] Waiting waiting(TransitionId transition) const;
+    /// Why the tokens that wait for the transition do not make it fire, for so many of its cases.
+    struct Held {
+        base::CaseId case_id;
+        Unbound why;
+    };
+    [[nodiscard]] std::vector<Held> held(TransitionId transition, std::size_t max) const;
     [[nodiscard]] const std::vector<ArcSource>* sources(TransitionId transition) const;
 
 private:
@@ -88,10 +100,12 @@ private:
         std::uint64_t ticket = 0;
     };
     struct Runtime {
+        TransitionId id = 0;
         std::shared_ptr<const Deployment> deployment;
         nets::TransitionIndex index = 0;
         std::vector<ArcSource> sources;
         bool keyed = false;
+        bool search = false;  ///< `searched`: any change of its case makes a candidate worth a look
         std::uint64_t stamp = 0;
         bool in_heap = false;
         bool full = false;  ///< held back by its concurrency
@@ -123,10 +137,15 @@ private:
     };
 
     void attach(TransitionId id);
+    ArcSource source(const Deployment& deployment, const nets::InputArc& arc);
+    void watch(places::PlaceId place, TransitionId id);
+    void left(const places::Change& change);
+    [[nodiscard]] BindRequest request(const Runtime& runtime, const Candidate& candidate) const;
     void detach(TransitionId id);
     void arrived(const places::Change& change);
     void arrived(const Reader& reader, places::Slot slot, base::CaseId case_id);
     void offer(TransitionId id, const Candidate& candidate, std::size_t arc, base::TokenId token);
+    static void freshen(Standing& standing, std::size_t arc, base::TokenId token);
     void wake_all(TransitionId id, std::size_t arc, base::TokenId token);
     void make_ready(TransitionId id, const Candidate& candidate, Standing& standing);
     void push(TransitionId id);
@@ -134,13 +153,12 @@ private:
     std::optional<Candidate> take_candidate(
         Runtime& runtime, std::optional<std::size_t>& woken_arc
     );
-    std::optional<Binding> try_bind(
-        Runtime& runtime, const Candidate& candidate, base::Timestamp now
-    );
+    std::optional<Binding> try_bind(Runtime& runtime, const Candidate& candidate);
     std::expected<Binding, Unbound> bind_fresh(
         Runtime& runtime, Standing& standing, BindRequest& request
     );
     void park(Runtime& runtime, const Candidate& candidate, const Unbound& why);
+    static void remember_key(Runtime& runtime, const Candidate& candidate);
     [[nodiscard]] bool has_own_tokens(const Runtime& runtime, const Candidate& candidate) const;
     void sweep(Runtime& runtime);
     [[nodiscard]] bool at_capacity(TransitionId id) const;
@@ -149,6 +167,17 @@ private:
     std::vector<std::unique_ptr<Runtime>> runtimes_;       ///< by TransitionId; null = not active
     std::vector<std::vector<Reader>> readers_;             ///< by PlaceId
     std::vector<std::vector<TransitionId>> room_waiters_;  ///< by PlaceId
+    std::vector<std::vector<TransitionId>> watchers_;  ///< by PlaceId: whom a token's leaving wakes
+    struct Ripening {
+        base::Timestamp at;
+        base::TokenId token;
+        Reader reader;
+        bool operator>(const Ripening& other) const {
+            return std::tie(at, token) > std::tie(other.at, other.token);
+        }
+    };
+    std::priority_queue<Ripening, std::vector<Ripening>, std::greater<>> ripening_;
+    base::Timestamp now_;
     std::vector<std::uint64_t> claims_;  ///< by TransitionId; outlives a deployment
     std::priority_queue<HeapEntry> heap_;
     std::uint64_t clock_ = 0;  ///< counts firings, for stamps

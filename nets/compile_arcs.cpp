@@ -116,6 +116,26 @@ struct ArcReader {
         if (into.kind == ArcKind::reset) draft.needs(Feature::reset_arc, at);
     }
 
+    // What inhibit and reset arcs have no use for.
+    void special(const Fields& fields, const At& at, const InputArc& arc) const {
+        const bool inhibits = arc.kind == ArcKind::inhibit;
+        const bool counts = std::holds_alternative<FixedWeight>(arc.take) ||
+                            std::holds_alternative<ExpressionWeight>(arc.take);
+        if (fields.has("take") && (!inhibits || !counts)) {
+            draft.faults.add(
+                at / "take",
+                inhibits ? "must be a whole number or an expression: so many tokens inhibit"
+                         : "is not for a reset arc: it takes all that is there"
+            );
+        }
+        for (const std::string_view field : {"order", "age"}) {
+            if (!fields.has(field)) continue;
+            draft.faults.add(
+                at / field, inhibits ? "is not for an inhibit arc" : "is not for a reset arc"
+            );
+        }
+    }
+
     void object(const base::Json& value, const At& at, std::size_t index, InputArc& into) const {
         const Fields fields(value, at, draft.faults, grammar::arc);
         if (const auto* arc = fields.find("arc")) kind(*arc, at / "arc", into);
@@ -125,6 +145,7 @@ struct ArcReader {
             into.place = read_place(*place, at / "place", draft, use).value_or(0);
         }
         if (const auto* take = fields.find("take")) into.take = weight(*take, at / "take", index);
+        if (!into.binds()) special(fields, at, into);
         const auto* fixed = std::get_if<FixedWeight>(&into.take);
         into.takes_list = fixed == nullptr || fixed->count != 1;
         if (const auto* where = fields.find("where")) {
@@ -154,6 +175,62 @@ struct ArcReader {
     }
 };
 
+// The aliases that the weight of an arc speaks of.
+bool depends(const InputArc& arc, std::size_t on) {
+    const auto* weight = std::get_if<ExpressionWeight>(&arc.take);
+    return weight != nullptr && weight->count.uses(on);
+}
+
+void check_weight_names(const At& at, Draft& draft, const Transition& transition) {
+    for (const auto& arc : transition.in) {
+        for (std::size_t i = 0; i < transition.in.size(); ++i) {
+            if (transition.in[i].binds() || !depends(arc, i)) continue;
+            draft.faults.add(
+                at / arc.alias / "take",
+                fmt::format("'{}' is an arc that binds no token", transition.in[i].alias)
+            );
+        }
+    }
+}
+
+// Weights come after what they speak of; those that speak of each other are refused.
+void order_arcs(const At& at, Draft& draft, Transition& into) {
+    std::vector<bool> placed(into.in.size());
+    const auto ready = [&](std::size_t arc) {
+        for (std::size_t i = 0; i < into.in.size(); ++i) {
+            if (i == arc || placed[i] || !into.in[i].binds()) continue;
+            if (depends(into.in[arc], i)) return false;
+        }
+        return true;
+    };
+    std::size_t waiting =
+        static_cast<std::size_t>(std::ranges::count_if(into.in, &InputArc::binds));
+    while (waiting > into.binding_order.size()) {
+        const auto before = into.binding_order.size();
+        for (std::size_t arc = 0; arc < into.in.size(); ++arc) {
+            if (placed[arc] || !into.in[arc].binds() || !ready(arc)) continue;
+            placed[arc] = true;
+            into.binding_order.push_back(arc);
+        }
+        if (into.binding_order.size() != before) continue;
+        draft.faults.add(at, "the weights in 'take' speak of each other in a circle");
+        return;
+    }
+}
+
+// A key on an arc that binds nothing is the key of the tokens that the others bind.
+void check_lone_keys(const At& at, Draft& draft, const Transition& transition) {
+    const bool keyed = std::ranges::any_of(transition.in, [](const InputArc& arc) {
+        return arc.binds() && arc.key.has_value();
+    });
+    for (const auto& arc : transition.in) {
+        if (arc.binds() || !arc.key || keyed) continue;
+        draft.faults.add(
+            at / arc.alias / "key", "needs a consume or read arc with a 'key' to be equal to"
+        );
+    }
+}
+
 }  // namespace
 
 void compile_arcs(
@@ -178,9 +255,7 @@ void compile_arcs(
         scope.names.emplace_back(name(static_cast<FixedName>(i)));
     static const cel::Scope token_scope{{std::string(token_name)}};
     const Vocabulary tokens{&token_scope, 1, "an expression over one token", {}, {}};
-    const auto weights = Vocabulary{&scope, arcs.size(), "'take'", {}, {}}
-                             .with(FixedName::case_)
-                             .with(FixedName::now);
+    const auto weights = Vocabulary{&scope, arcs.size(), "'take'", {}, {}}.with(FixedName::case_);
     const ArcReader reader{draft, weights, tokens};
     into.in.reserve(arcs.size());
     for (const auto& [alias, arc] : arcs) {
@@ -188,6 +263,9 @@ void compile_arcs(
         made.alias = alias;
         reader.arc(arc, at / alias, into.in.size() - 1, made);
     }
+    check_weight_names(at, draft, into);
+    check_lone_keys(at, draft, into);
+    order_arcs(at, draft, into);
 }
 
 }  // namespace nets

@@ -11,7 +11,21 @@ namespace nets {
 namespace {
 
 std::string has_no_meaning(FixedName fixed, const Vocabulary& vocabulary) {
-    return fmt::format("'{}' has no meaning in {}", name(fixed), vocabulary.where);
+    auto words = fmt::format("'{}' has no meaning in {}", name(fixed), vocabulary.where);
+    if (fixed == FixedName::now) {
+        words +=
+            ": it is judged when tokens come and go, not as time passes; give an arc an 'age' or a "
+            "rule a 'delay'";
+    }
+    return words;
+}
+
+std::string binds_nothing(const InputArc& arc) {
+    return fmt::format(
+        "'{}' is {} arc: it binds no token, so no expression can use it",
+        arc.alias,
+        arc.kind == ArcKind::inhibit ? "an inhibit" : "a reset"
+    );
 }
 
 // Both Program and Template answer `uses`.
@@ -20,6 +34,12 @@ bool check_names(
     const Expression& expression, const At& at, Draft& draft, const Vocabulary& vocabulary
 ) {
     bool good = true;
+    for (std::size_t i = 0; vocabulary.arcs != nullptr && i < vocabulary.arcs->size(); ++i) {
+        const InputArc& arc = (*vocabulary.arcs)[i];
+        if (arc.binds() || !expression.uses(i)) continue;
+        draft.faults.add(at, binds_nothing(arc));
+        good = false;
+    }
     for (std::size_t i = 0; i < fixed_name_count; ++i) {
         const std::size_t name_index = vocabulary.alias_count + i;
         if (name_index >= vocabulary.scope->names.size() || vocabulary.known[i]) continue;

@@ -44,6 +44,8 @@ struct Vocabulary {
     std::string_view where;  ///< "a guard"
     std::array<bool, fixed_name_count> known{};
     std::string passed;  ///< the alias that a rule without 'token' passes on; "" = it needs one
+    const std::vector<InputArc>* arcs =
+        nullptr;  ///< of the aliases; those that bind none are refused
 
     [[nodiscard]] Vocabulary with(FixedName name) const;
 };

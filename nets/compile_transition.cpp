@@ -76,9 +76,8 @@ void compile_settings(const Fields& fields, const At& at, Draft& draft, Transiti
     }
     if (const auto* join = fields.find("join")) {
         constexpr auto joins = std::to_array<std::string_view>({"or"});
-        if (read_choice(*join, at / "join", draft.faults, joins)) {
-            draft.needs(Feature::join_or, at / "join");
-        }
+        into.or_join = read_choice(*join, at / "join", draft.faults, joins).has_value();
+        if (into.or_join) draft.needs(Feature::join_or, at / "join");
     }
     if (const auto* retry = fields.find("retry")) {
         compile_retry(*retry, at / "retry", draft, into.retry);
@@ -139,10 +138,26 @@ const ActionEntry* action_of(const Fields& fields, const At& at, Draft& draft) {
 
 // The name that a rule without `token` passes on: that of the one token a pass moves.
 std::string passed_alias(const Transition& transition, const ActionEntry* action) {
-    if (action != nullptr || transition.in.size() != 1) return {};
-    const auto& arc = transition.in.front();
-    const bool bound = arc.kind == ArcKind::consume || arc.kind == ArcKind::read;
-    return bound && !arc.alias.contains('-') ? arc.alias : std::string();
+    if (action != nullptr || transition.binding_order.size() != 1) return {};
+    const auto& arc = transition.in[transition.binding_order.front()];
+    return arc.alias.contains('-') ? std::string() : arc.alias;
+}
+
+// Something must come before a firing may happen: a transition whose arcs all do without a token
+// would fire without end.
+void expect_certain_arc(const At& at, Draft& draft, const Transition& transition) {
+    const auto certain = [&](const InputArc& arc) {
+        if (!arc.binds()) return false;
+        if (const auto* range = std::get_if<RangeWeight>(&arc.take)) return range->min > 0;
+        return std::holds_alternative<FixedWeight>(arc.take) ||
+               std::holds_alternative<AllWeight>(arc.take);
+    };
+    if (transition.in.empty() || std::ranges::any_of(transition.in, certain)) return;
+    draft.faults.add(
+        at,
+        "would fire without end: each of its arcs does without a token too; one must consume or "
+        "read at least one"
+    );
 }
 
 void compile_results(
@@ -175,14 +190,13 @@ void compile_transition(const base::Json& value, const At& at, Draft& draft, Tra
     compile_arcs(in == nullptr ? base::Json() : *in, at / "in", draft, into, scope);
 
     const auto* action = action_of(fields, at, draft);
-    const auto known = Vocabulary{&scope, into.in.size(), "", {}, passed_alias(into, action)}
-                           .with(FixedName::case_)
-                           .with(FixedName::now);
+    auto judging =
+        Vocabulary{&scope, into.in.size(), "a guard", {}, passed_alias(into, action), &into.in}
+            .with(FixedName::case_);
     if (const auto* guard = fields.find("guard")) {
-        auto judging = known;
-        judging.where = "a guard";
         into.guard = read_expression(*guard, at / "guard", draft, judging);
     }
+    const auto known = judging.with(FixedName::now);
     auto firing = known.with(FixedName::firing);
     if (action != nullptr) {
         firing.where = "what a transition is given";
@@ -201,6 +215,7 @@ void compile_transition(const base::Json& value, const At& at, Draft& draft, Tra
             at, "has no input: it would fire without end; only 'every' and 'cron' need none"
         );
     }
+    if (action == nullptr || !action->starts_alone) expect_certain_arc(at, draft, into);
     compile_settings(fields, at, draft, into);
     compile_missed(fields, at, draft, into);
 

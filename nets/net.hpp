@@ -61,7 +61,7 @@ struct InputArc {
     std::string alias;
     PlaceIndex place = 0;
     ArcKind kind = ArcKind::consume;
-    Weight take = FixedWeight{};
+    Weight take = FixedWeight{};        ///< of an inhibit arc: so many inhibit
     bool takes_list = false;            ///< the alias is bound to a list (any weight but a fixed 1)
     std::optional<cel::Program> where;  ///< over {token}
     std::optional<cel::Program> key;    ///< over {token}
@@ -69,6 +69,9 @@ struct InputArc {
     std::optional<cel::Program> order_by;  ///< over {token}
     base::Duration age;
     bool any_case = false;
+
+    /// Consume and read arcs bind tokens to their alias; inhibit and reset arcs bind none.
+    [[nodiscard]] bool binds() const { return kind == ArcKind::consume || kind == ArcKind::read; }
 };
 
 /// One way in which tokens come out. `when` and `each` see what the template sees.
@@ -125,6 +128,10 @@ using Action = std::variant<Map, Call, Command, Every, Cron, Link>;
 struct Transition {
     std::string name;
     std::vector<InputArc> in;
+    /// The arcs that bind tokens, in the order in which these are chosen: a weight that is an
+    /// expression comes after the arcs that it speaks of.
+    std::vector<std::size_t> binding_order;
+    bool or_join = false;  ///< `join: or`
     std::optional<cel::Program> guard;
     Action action;
     Outputs out;

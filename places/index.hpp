@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace places {
 
@@ -20,15 +22,31 @@ struct Bucket {
     std::uint32_t count = 0;
 };
 
-/// The tokens that one arc may bind, grouped by case and join key, each group first in, first out.
-/// Holds only tokens that are visible and reserved by nobody.
-class Index {
-public:
+/// Which tokens of a place an index holds.
+enum class Held : std::uint8_t {
+    bindable,  ///< visible, and reserved by nobody
+    visible    ///< also those reserved
+};
+
+/// What an index is for.
+struct IndexRules {
     /// The join key of a token (empty where the arc has none), or nothing when the arc's filter
     /// does not take the token.
     using Classify = std::function<std::optional<std::string>(const Token&)>;
 
-    Index(bool by_case, Classify classify) : by_case_(by_case), classify_(std::move(classify)) {}
+    bool by_case = true;
+    Held held = Held::bindable;
+    Classify classify;
+    /// Bytes by which a group is sorted, lowest first and equals by age, or nothing when the token
+    /// has no rank and is left out. Null: by age alone.
+    Classify rank;
+};
+
+/// The tokens that one arc looks at, grouped by case and join key, each group first in, first out
+/// or by rank.
+class Index {
+public:
+    explicit Index(IndexRules rules) : rules_(std::move(rules)) {}
 
     struct Group {
         std::uint64_t case_seq = 0;
@@ -43,10 +61,15 @@ public:
 
     [[nodiscard]] Slot first(base::CaseId case_id, std::string_view key) const;
     [[nodiscard]] Slot next(Slot slot) const;
+    /// From the other end; only without ranks.
+    [[nodiscard]] Slot last(base::CaseId case_id, std::string_view key) const;
+    [[nodiscard]] Slot previous(Slot slot) const;
+    /// The rank of a token in the index; empty without ranks.
+    [[nodiscard]] std::string_view rank(Slot slot) const;
     [[nodiscard]] std::uint32_t count(base::CaseId case_id, std::string_view key) const;
     /// The group of a token in the index, or null.
     [[nodiscard]] const Group* group(Slot slot) const;
-    [[nodiscard]] bool by_case() const { return by_case_; }
+    [[nodiscard]] Held held() const { return rules_.held; }
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
 
 private:
@@ -55,17 +78,21 @@ private:
             return std::hash<std::string>{}(group.key) ^ (group.case_seq * 0x9E3779B97F4A7C15U);
         }
     };
+    using Ranks = std::map<std::pair<std::string, base::TokenId>, Slot>;
     struct Node {
         Slot previous = no_slot;
         Slot next = no_slot;
         const Group* group = nullptr;
         base::TokenId id;
+        Ranks::const_iterator rank;  // only with ranks
     };
+    void place_by_age(Bucket& bucket, Node& node);
+    void place_by_rank(Bucket& bucket, Node& node, Slot slot, std::string rank);
 
-    bool by_case_;
-    Classify classify_;
+    IndexRules rules_;
     // Node-based, so that a group's address stays while it has tokens.
     boost::unordered_map<Group, Bucket, GroupHash> buckets_;
+    boost::unordered_map<Group, Ranks, GroupHash> ranks_;
     boost::unordered_flat_map<Slot, Node> nodes_;
 };
 

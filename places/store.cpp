@@ -37,7 +37,11 @@ Slot Store::add(Token token) {
     ++box.place.count;
     if (stored.holder != 0) ++box.place.reserved;
     if (stored.hidden) ++box.place.delayed;
+    if (!stored.case_id) ++box.place.caseless;
     join_case(slot);
+    for (const auto& index : box.wide_indexes) {
+        if (holds(*index, stored)) index->link(slot, stored);
+    }
     if (bindable(stored)) link(slot);
     return slot;
 }
@@ -46,8 +50,11 @@ void Store::remove(Slot slot) {
     Token& token = at(slot);
     Box& box = *boxes_[token.place];
     if (bindable(token)) unlink(slot);
+    for (const auto& index : box.wide_indexes)
+        index->unlink(slot);
     if (token.holder != 0) --box.place.reserved;
     if (token.hidden) --box.place.delayed;
+    if (!token.case_id) --box.place.caseless;
     --box.place.count;
     (token.place_previous == no_slot ? box.head : at(token.place_previous).place_next) =
         token.place_next;
@@ -55,6 +62,9 @@ void Store::remove(Slot slot) {
         token.place_previous;
     if (recording_ && box.place.capacity) {
         changes_.push_back({Change::Kind::room, token.place, slot, token.case_id});
+    }
+    if (recording_ && box.place.watched) {
+        changes_.push_back({Change::Kind::left, token.place, slot, token.case_id});
     }
     leave_case(slot);
     ids_.erase(token.id);
@@ -87,7 +97,10 @@ void Store::reveal(Slot slot) {
     Token& token = at(slot);
     if (!token.hidden) return;
     token.hidden = false;
-    --boxes_[token.place]->place.delayed;
+    Box& box = *boxes_[token.place];
+    --box.place.delayed;
+    for (const auto& index : box.wide_indexes)
+        index->link(slot, token);
     if (bindable(token)) link(slot);
 }
 
@@ -138,17 +151,36 @@ std::uint32_t Store::count_bindable(PlaceId id, base::CaseId case_id) const {
     return found == cases.end() ? 0 : found->second.count;
 }
 
-Index* Store::add_index(PlaceId id, bool by_case, Index::Classify classify) {
+Slot Store::last_bindable(PlaceId id, base::CaseId case_id) const {
+    const auto& cases = boxes_[id]->cases;
+    const auto found = cases.find(case_id.seq);
+    return found == cases.end() ? no_slot : found->second.tail;
+}
+
+Index* Store::add_index(PlaceId id, IndexRules rules) {
     Box& box = *boxes_[id];
-    auto& index = box.indexes.emplace_back(std::make_unique<Index>(by_case, std::move(classify)));
+    auto& indexes = rules.held == Held::bindable ? box.indexes : box.wide_indexes;
+    auto& index = indexes.emplace_back(std::make_unique<Index>(std::move(rules)));
     for (Slot slot = box.head; slot != no_slot; slot = token(slot).place_next) {
-        if (bindable(token(slot))) index->link(slot, token(slot));
+        if (holds(*index, token(slot))) index->link(slot, token(slot));
     }
     return index.get();
 }
 
+bool Store::holds(const Index& index, const Token& token) {
+    switch (index.held()) {
+        case Held::bindable:
+            return bindable(token);
+        case Held::visible:
+            return !token.hidden;
+    }
+    return false;
+}
+
 void Store::remove_index(PlaceId id, const Index* index) {
-    std::erase_if(boxes_[id]->indexes, [&](const auto& held) { return held.get() == index; });
+    const auto same = [&](const auto& held) { return held.get() == index; };
+    std::erase_if(boxes_[id]->indexes, same);
+    std::erase_if(boxes_[id]->wide_indexes, same);
 }
 
 void Store::link(Slot slot) {

@@ -27,17 +27,19 @@ struct Place {
     std::uint64_t count = 0;      ///< tokens in it, reserved and delayed ones too
     std::uint64_t reserved = 0;   ///< of these, held by a firing
     std::uint64_t delayed = 0;    ///< of these, not yet visible
+    std::uint64_t caseless = 0;   ///< of these, without a case
     std::uint64_t room_held = 0;  ///< kept free for firings in flight
+    bool watched = false;         ///< a change is told when a token leaves
 
     [[nodiscard]] bool has_room(std::uint64_t more) const {
         return !capacity || count + room_held + more <= *capacity;
     }
 };
 
-/// What happened to a place, for whoever schedules: a token can be bound, or one left a place with
-/// a capacity.
+/// What happened to a place, for whoever schedules: a token can be bound, there is room in a place
+/// with a capacity, or a token left a place that is watched.
 struct Change {
-    enum class Kind : std::uint8_t { bindable, room } kind;
+    enum class Kind : std::uint8_t { bindable, room, left } kind;
     PlaceId place;
     Slot slot;  ///< of the bindable token
     base::CaseId case_id;
@@ -77,6 +79,9 @@ public:
     /// The bindable tokens of a case in a place, first in, first out.
     [[nodiscard]] Slot first_bindable(PlaceId id, base::CaseId case_id) const;
     [[nodiscard]] Slot next_bindable(Slot slot) const { return token(slot).bucket_next; }
+    /// From the other end.
+    [[nodiscard]] Slot last_bindable(PlaceId id, base::CaseId case_id) const;
+    [[nodiscard]] Slot previous_bindable(Slot slot) const { return token(slot).bucket_previous; }
     [[nodiscard]] std::uint32_t count_bindable(PlaceId id, base::CaseId case_id) const;
 
     /// All tokens of a case, reserved and delayed ones too, in no particular order. Tokens without
@@ -85,7 +90,7 @@ public:
     [[nodiscard]] Slot next_of_case(Slot slot) const { return token(slot).case_next; }
 
     /// An index that the store keeps up to date from now on, filled with what is there.
-    Index* add_index(PlaceId id, bool by_case, Index::Classify classify);
+    Index* add_index(PlaceId id, IndexRules rules);
     void remove_index(PlaceId id, const Index* index);
 
     /// Changes since the caller last cleared them, when recording is on (a replay does not record).
@@ -104,7 +109,8 @@ private:
         Slot head = no_slot;
         Slot tail = no_slot;
         boost::unordered_flat_map<std::uint64_t, Bucket> cases;
-        std::vector<std::unique_ptr<Index>> indexes;
+        std::vector<std::unique_ptr<Index>> indexes;       // of bindable tokens
+        std::vector<std::unique_ptr<Index>> wide_indexes;  // of reserved ones too
     };
     static constexpr unsigned page_bits = 10;
     static constexpr Slot page_mask = (1U << page_bits) - 1;
@@ -116,6 +122,7 @@ private:
     void unlink(Slot slot);
     void join_case(Slot slot);
     void leave_case(Slot slot);
+    static bool holds(const Index& index, const Token& token);
     static bool bindable(const Token& token) { return token.holder == 0 && !token.hidden; }
 
     std::vector<std::unique_ptr<Box>> boxes_;

@@ -1,3 +1,4 @@
+#include "engine/binding.hpp"
 #include "server/views.hpp"
 
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@ using base::Json;
 namespace {
 
 constexpr std::size_t looked_at_max = 10'000;  // tokens of one place
+constexpr std::size_t cases_told_max = 10;     // of one transition
 
 std::string_view kind_of(const nets::Transition& rules) {
     struct Name {
@@ -58,19 +60,26 @@ ArcCount count(const engine::State& state, places::PlaceId place, const nets::In
     return counts;
 }
 
+// What an arc of any weight needs at least.
+std::uint64_t least(const nets::InputArc& arc) {
+    if (const auto* fixed = std::get_if<nets::FixedWeight>(&arc.take)) return fixed->count;
+    if (const auto* range = std::get_if<nets::RangeWeight>(&arc.take)) return range->min;
+    return std::holds_alternative<nets::AllWeight>(arc.take) ? 1 : 0;
+}
+
 void input_reasons(
     Json& reasons, const engine::State& state, const engine::TransitionEntry& entry, bool& complete
 ) {
     const auto& rules = entry.rules();
     for (const auto& arc : rules.in) {
+        if (!arc.binds() || rules.or_join) continue;
         const auto counts = count(state, entry.deployment->places[arc.place], arc);
-        const auto* weight = std::get_if<nets::FixedWeight>(&arc.take);
-        const std::uint64_t needed = weight != nullptr ? weight->count : 1;
+        const std::uint64_t needed = least(arc);
         if (counts.visible >= needed) continue;
         complete = false;
         std::string reason = fmt::format(
             "place '{}' holds {} usable tokens, transition '{}' needs {}",
-            rules.in.empty() ? "" : state.store.place(entry.deployment->places[arc.place]).name,
+            state.store.place(entry.deployment->places[arc.place]).name,
             counts.visible,
             rules.name,
             needed
@@ -85,6 +94,70 @@ void input_reasons(
              {"filtered", counts.filtered},
              {"needed", needed}}
         );
+    }
+}
+
+std::string in_words(
+    const engine::State& state, const engine::TransitionEntry& entry, const engine::Unbound& why
+) {
+    const auto& rules = entry.rules();
+    const auto& arc = rules.in[why.arc];
+    const auto& place = state.store.place(entry.deployment->places[arc.place]).name;
+    using Reason = engine::Unbound::Reason;
+    switch (why.reason) {
+        case Reason::arc:
+            if (why.ripe.us != 0) {
+                return fmt::format(
+                    "the tokens of '{}' are too young until {}", place, base::rfc3339(why.ripe)
+                );
+            }
+            return fmt::format(
+                "the weight of '{}' wants {}, has {}", arc.alias, why.needs, why.has
+            );
+        case Reason::guard:
+            return "the guard holds for no combination of its tokens";
+        case Reason::inhibited:
+            return fmt::format(
+                "inhibited by {} tokens in '{}'; {} are enough", why.has, place, why.needs
+            );
+        case Reason::arriving:
+            return fmt::format(
+                "the or-join waits: a token may still come to '{}'",
+                state.store.place(why.place).name
+            );
+        case Reason::undecided:
+            return fmt::format(
+                "the or-join waits: whether a token may still come to '{}' was not found within "
+                "the limit of {} markings",
+                state.store.place(why.place).name,
+                engine::or_join_markings_max
+            );
+    }
+    return {};
+}
+
+// What holds the cases back whose tokens wait for this transition.
+void case_reasons(
+    Json& reasons, const engine::Model& model, engine::TransitionId id, bool& complete
+) {
+    const auto& state = model.state();
+    const auto& entry = state.transitions[id];
+    for (const auto& held : model.scheduler().held(id, cases_told_max)) {
+        // Too few tokens is told of the arc already, unless their number or time is special.
+        const auto& arc = entry.rules().in[held.why.arc];
+        const bool plain = held.why.reason == engine::Unbound::Reason::arc &&
+                           held.why.ripe.us == 0 &&
+                           !std::holds_alternative<nets::ExpressionWeight>(arc.take);
+        if (plain || held.why.reason == engine::Unbound::Reason::guard) continue;
+        complete = false;
+        Json reason = {{"reason", in_words(state, entry, held.why)}};
+        if (held.case_id) reason["case"] = text(held.case_id);
+        if (held.why.reason == engine::Unbound::Reason::arc ||
+            held.why.reason == engine::Unbound::Reason::inhibited) {
+            reason["arc"] = arc.alias;
+        }
+        if (held.why.ripe.us != 0) reason["until"] = base::rfc3339(held.why.ripe);
+        reasons.push_back(std::move(reason));
     }
 }
 
@@ -143,6 +216,7 @@ Json transition_view(
     Json reasons = Json::array();
     bool complete = true;
     input_reasons(reasons, state, entry, complete);
+    case_reasons(reasons, model, id, complete);
     output_reasons(reasons, state, entry);
     if (waiting.concurrency) {
         reasons.push_back(

@@ -101,10 +101,11 @@ TEST_CASE("an index groups by case and key and leaves out what its filter refuse
     Store store;
     const auto place = store.add_place({.name = "p"});
     store.add(token(1, place, 7, "a"));
-    Index* index = store.add_index(place, true, [](const Token& t) -> std::optional<std::string> {
+    const auto by_data = [](const Token& t) -> std::optional<std::string> {
         if (t.data.view() == "x") return std::nullopt;
         return std::string(t.data.view());
-    });
+    };
+    Index* index = store.add_index(place, {.classify = by_data});
     const Slot second = store.add(token(2, place, 7, "a"));
     store.add(token(3, place, 8, "a"));
     store.add(token(4, place, 7, "x"));
@@ -116,6 +117,51 @@ TEST_CASE("an index groups by case and key and leaves out what its filter refuse
     CHECK(index->first({7}, "a") == second);
     store.release(store.find({1, 0}));
     CHECK(index->next(index->first({7}, "a")) == second);
+}
+
+TEST_CASE("an index by rank sorts its groups, equals by age, and leaves out what has no rank") {
+    Store store;
+    const auto place = store.add_place({.name = "p"});
+    Index* index = store.add_index(
+        place,
+        {.classify = [](const Token&) -> std::optional<std::string> { return ""; },
+         .rank = [](const Token& t) -> std::optional<std::string> {
+             if (t.data.view() == "x") return std::nullopt;
+             return std::string(t.data.view());
+         }}
+    );
+    for (base::Seq seq = 1; const char* rank : {"c", "a", "x", "b", "a", "d"})
+        store.add(token(seq++, place, 7, rank));
+    const auto seen = [&] {
+        std::string ranks;
+        for (Slot slot = index->first({7}, ""); slot != no_slot; slot = index->next(slot))
+            ranks += std::string(index->rank(slot)) + std::to_string(store.token(slot).id.seq);
+        return ranks;
+    };
+    CHECK(seen() == "a2a5b4c1d6");
+    store.reserve(store.find({2, 0}), 9);
+    store.remove(store.find({6, 0}));
+    CHECK(seen() == "a5b4c1");
+    store.release(store.find({2, 0}));
+    CHECK(seen() == "a2a5b4c1");
+}
+
+TEST_CASE("an index of visible tokens holds reserved ones too, and delayed ones once they show") {
+    Store store;
+    const auto place = store.add_place({.name = "p"});
+    const auto any = [](const Token&) -> std::optional<std::string> { return ""; };
+    Index* visible = store.add_index(place, {.held = places::Held::visible, .classify = any});
+    const Slot plain = store.add(token(1, place, 7));
+    auto late = token(2, place, 7);
+    late.hidden = true;
+    const Slot hidden = store.add(std::move(late));
+    store.reserve(plain, 5);
+    CHECK(visible->count({7}, "") == 1);
+    store.reveal(hidden);
+    CHECK(visible->count({7}, "") == 2);
+    store.remove(plain);
+    store.remove(hidden);
+    CHECK(visible->size() == 0);
 }
 
 TEST_CASE("changes are told only while they are recorded") {

@@ -1,0 +1,168 @@
+#include "engine/scheduler.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+// What wakes whom: tokens that arrive, leave or come of age.
+namespace engine {
+
+using places::Slot;
+
+void Scheduler::absorb() {
+    auto& changes = state_.store.changes();
+    // A place made since the last look has no reader yet.
+    if (readers_.size() < state_.store.place_count()) {
+        readers_.resize(state_.store.place_count());
+        room_waiters_.resize(state_.store.place_count());
+        watchers_.resize(state_.store.place_count());
+    }
+    for (const auto& change : changes) {
+        switch (change.kind) {
+            case places::Change::Kind::bindable:
+                arrived(change);
+                break;
+            case places::Change::Kind::left:
+                left(change);
+                break;
+            case places::Change::Kind::room:
+                for (const auto id : std::exchange(room_waiters_[change.place], {})) {
+                    if (!runtimes_[id]) continue;
+                    runtimes_[id]->room.reset();
+                    push(id);
+                }
+                break;
+        }
+    }
+    changes.clear();
+}
+
+void Scheduler::advance(base::Timestamp now) {
+    now_ = std::max(now_, now);
+    while (!ripening_.empty() && ripening_.top().at <= now_) {
+        const Ripening ripe = ripening_.top();
+        ripening_.pop();
+        const Slot slot = state_.store.find(ripe.token);
+        if (slot == places::no_slot || !runtimes_[ripe.reader.transition]) continue;
+        const auto& token = state_.store.token(slot);
+        // One that was taken and comes back arrives anew.
+        if (token.holder == 0 && !token.hidden) arrived(ripe.reader, slot, token.case_id);
+    }
+}
+
+std::optional<base::Timestamp> Scheduler::next_ripe() const {
+    if (ripening_.empty()) return std::nullopt;
+    return ripening_.top().at;
+}
+
+// A token is gone: what it kept from happening may happen now.
+void Scheduler::left(const places::Change& change) {
+    for (const auto id : watchers_[change.place]) {
+        Runtime& runtime = *runtimes_[id];
+        if (!runtime.keyed && change.case_id) {
+            const auto found = runtime.standing.find(Candidate{change.case_id.seq, {}});
+            if (found != runtime.standing.end() && found->second.where != in_ready) {
+                make_ready(id, found->first, found->second);
+            }
+            // Tokens without a case may have been bound with it, over an arc that takes any.
+            const auto any = runtime.standing.find(Candidate{});
+            if (any != runtime.standing.end() && any->second.where != in_ready) {
+                make_ready(id, any->first, any->second);
+            }
+            continue;
+        }
+        for (auto& [candidate, standing] : runtime.standing) {
+            if (standing.where == in_ready) continue;
+            if (!change.case_id || candidate.case_seq == 0 ||
+                candidate.case_seq == change.case_id.seq) {
+                make_ready(id, candidate, standing);
+            }
+        }
+    }
+}
+
+void Scheduler::arrived(const places::Change& change) {
+    for (const Reader& reader : readers_[change.place])
+        arrived(reader, change.slot, change.case_id);
+}
+
+void Scheduler::arrived(const Reader& reader, Slot slot, base::CaseId case_id) {
+    Runtime& runtime = *runtimes_[reader.transition];
+    const ArcSource& source = runtime.sources[reader.arc];
+    Candidate candidate;
+    if (source.index != nullptr) {
+        const auto* group = source.index->group(slot);
+        if (group == nullptr) return;  // filtered out, or taken meanwhile
+        candidate.key = group->key;
+    }
+    const base::TokenId token = state_.store.token(slot).id;
+    const base::Duration age = runtime.rules().in[reader.arc].age;
+    if (age.us > 0) {
+        const auto at = ripe_at(state_.store.token(slot), age);
+        if (at > now_) {
+            ripening_.push({at, token, reader});
+            return;
+        }
+    }
+    const bool one_case = !source.any_case && case_id;
+    candidate.case_seq = one_case ? case_id.seq : 0;
+    if (runtime.keyed && !source.keyed) {
+        // No key of its own: every key of the case may go with it.
+        wake_all(reader.transition, reader.arc, token);
+        return;
+    }
+    offer(reader.transition, candidate, reader.arc, token);
+    if (one_case) return;
+    // Without a case it goes with the tokens of any.
+    if (!runtime.keyed) return wake_all(reader.transition, reader.arc, token);
+    const auto cases = runtime.cases_of_key.find(candidate.key);
+    if (cases == runtime.cases_of_key.end()) return;
+    for (const std::uint64_t seq : cases->second) {
+        offer(reader.transition, Candidate{seq, candidate.key}, reader.arc, token);
+    }
+}
+
+// Older ones first: one that comes back after a firing let it go is older than those that came
+// since.
+void Scheduler::freshen(Standing& standing, std::size_t arc, base::TokenId token) {
+    auto at = standing.fresh.end();
+    while (at != standing.fresh.begin() && token < std::prev(at)->second)
+        --at;
+    standing.fresh.emplace(at, arc, token);
+}
+
+void Scheduler::offer(
+    TransitionId id, const Candidate& candidate, std::size_t arc, base::TokenId token
+) {
+    Runtime& runtime = *runtimes_[id];
+    auto [entry, made] = runtime.standing.try_emplace(candidate);
+    Standing& standing = entry->second;
+    if (runtime.rules().guard && !runtime.search) freshen(standing, arc, token);
+    if (made) {
+        standing.where = at_guard;
+    } else if (standing.where == in_ready ||
+               (standing.where != at_guard && standing.where != arc)) {
+        return;  // queued already, or it misses something on another arc
+    }
+    make_ready(id, candidate, standing);
+}
+
+void Scheduler::make_ready(TransitionId id, const Candidate& candidate, Standing& standing) {
+    standing.where = in_ready;
+    runtimes_[id]->ready.push_back(candidate);
+    push(id);
+}
+
+void Scheduler::wake_all(TransitionId id, std::size_t arc, base::TokenId token) {
+    Runtime& runtime = *runtimes_[id];
+    runtime.woken[arc] = runtime.parked[arc].size();
+    if (runtime.rules().guard || runtime.search) {
+        for (auto& [candidate, standing] : runtime.standing) {
+            if (!runtime.search) freshen(standing, arc, token);
+            if (standing.where == at_guard) make_ready(id, candidate, standing);
+        }
+    }
+    push(id);
+}
+
+}  // namespace engine
