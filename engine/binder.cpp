@@ -193,7 +193,7 @@ private:
             if (chosen.size() < wanted->min || (!first && chosen.empty())) {
                 const auto has = chosen.size();
                 chosen.clear();
-                if (first && optional(rules_.in[arc])) return choose(step + 1);
+                if (first && optional(arc)) return choose(step + 1);
                 if (first) missing(arc, has, wanted->min);
                 return false;
             }
@@ -218,8 +218,9 @@ private:
         }
     }
 
-    [[nodiscard]] bool optional(const nets::InputArc& arc) const {
-        return rules_.or_join && arc.kind == nets::ArcKind::consume;
+    [[nodiscard]] bool optional(std::size_t arc) const {
+        const auto& place = request_.state.store.place(request_.sources[arc].place);
+        return may_stay_empty(rules_, rules_.in[arc], place);
     }
 
     bool accepted() {
@@ -229,12 +230,12 @@ private:
         }
         settle_case();
         complete_ = true;
-        return uninhibited() && guard_holds();
+        return uninhibited() && guard_holds() && nothing_arrives();
     }
 
     [[nodiscard]] bool holds_a_token() const {
         for (std::size_t arc = 0; arc < rules_.in.size(); ++arc) {
-            if (optional(rules_.in[arc]) && !binding_.arcs[arc].empty()) return true;
+            if (optional(arc) && !binding_.arcs[arc].empty()) return true;
         }
         return false;
     }
@@ -277,6 +278,20 @@ private:
             return false;
         }
         return true;
+    }
+
+    // No other choice of tokens changes what may come.
+    bool nothing_arrives() {
+        if (!rules_.or_join) return true;
+        const auto more =
+            may_arrive(request_.state, *request_.arrivals, request_.transition, binding_);
+        using Answer = Arrival::Answer;
+        if (more.answer == Answer::cannot) return true;
+        unbound_.reason =
+            more.answer == Answer::may ? Unbound::Reason::arriving : Unbound::Reason::undecided;
+        unbound_.place = more.place;
+        give_up();
+        return false;
     }
 
     void give_up() { tries_ = combinations_max; }

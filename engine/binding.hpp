@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "engine/or_join.hpp"
 #include "engine/state.hpp"
 #include "nets/cel/cel.hpp"
 
@@ -123,7 +124,8 @@ struct BindRequest {
     const Candidate& candidate;
     std::optional<Fixed> fixed;  ///< only without a search
     base::Timestamp now;
-    bool search = false;  ///< `searched(rules)`
+    bool search = false;                   ///< `searched(rules)`
+    const ArrivalNet* arrivals = nullptr;  ///< of an or-join
 };
 std::expected<Binding, Unbound> bind(const BindRequest& request);
 
@@ -137,8 +139,6 @@ inline base::Timestamp ripe_at(const places::Token& token, base::Duration age) {
 
 /// Combinations tried for one candidate before it is put off.
 inline constexpr std::size_t combinations_max = 10'000;
-/// Markings looked at to find whether a token may still come to an or-join.
-inline constexpr std::size_t or_join_markings_max = 2'000;
 
 /// The join key of a token on an arc ("" without one), or nothing when the arc's filter refuses it
 /// or an expression fails.

@@ -67,6 +67,11 @@ void Scheduler::attach(TransitionId id) {
         runtime->keyed |= made.keyed;
         readers_[made.place].push_back({id, i});
     }
+    if (rules.or_join) {
+        runtime->arrivals = arrival_net(state_, id);
+        for (const auto place : runtime->arrivals->places)
+            watch(place, id);
+    }
     runtimes_[id] = std::move(runtime);
 }
 
@@ -88,7 +93,7 @@ ArcSource Scheduler::source(const Deployment& deployment, const nets::InputArc& 
 void Scheduler::watch(places::PlaceId place, TransitionId id) {
     state_.store.place(place).watched = true;
     auto& watchers = watchers_[place];
-    if (watchers.empty() || watchers.back() != id) watchers.push_back(id);
+    if (std::ranges::find(watchers, id) == watchers.end()) watchers.push_back(id);
 }
 
 void Scheduler::detach(TransitionId id) {
@@ -210,6 +215,7 @@ BindRequest Scheduler::request(const Runtime& runtime, const Candidate& candidat
         .fixed = std::nullopt,
         .now = now_,
         .search = runtime.search,
+        .arrivals = runtime.arrivals ? &*runtime.arrivals : nullptr,
     };
 }
 

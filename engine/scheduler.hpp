@@ -106,6 +106,7 @@ private:
         std::vector<ArcSource> sources;
         bool keyed = false;
         bool search = false;  ///< `searched`: any change of its case makes a candidate worth a look
+        std::optional<ArrivalNet> arrivals;  ///< of an or-join
         std::uint64_t stamp = 0;
         bool in_heap = false;
         bool full = false;  ///< held back by its concurrency

@@ -102,6 +102,22 @@ void compile_settings(const Fields& fields, const At& at, Draft& draft, Transiti
     }
 }
 
+void check_join(const At& at, Draft& draft, const Transition& transition) {
+    if (!transition.or_join) return;
+    if (std::holds_alternative<Every>(transition.action) ||
+        std::holds_alternative<Cron>(transition.action)) {
+        draft.faults.add(at / "join", "is not for timers");
+    }
+    const bool takes = std::ranges::any_of(transition.in, [&](const InputArc& arc) {
+        return arc.kind == ArcKind::consume && !arc.any_case && draft.net.places[arc.place].cases;
+    });
+    if (!takes) {
+        draft.faults.add(
+            at / "join", "needs an arc that consumes tokens of the case: those are what it joins"
+        );
+    }
+}
+
 void compile_missed(const Fields& fields, const At& at, Draft& draft, Transition& into) {
     const auto* missed = fields.find("onMissed");
     if (missed == nullptr) return;
@@ -218,6 +234,7 @@ void compile_transition(const base::Json& value, const At& at, Draft& draft, Tra
     if (action == nullptr || !action->starts_alone) expect_certain_arc(at, draft, into);
     compile_settings(fields, at, draft, into);
     compile_missed(fields, at, draft, into);
+    check_join(at, draft, into);
 
     auto out = firing;
     out.where = action == nullptr || !action->has_result

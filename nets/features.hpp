@@ -46,7 +46,7 @@ inline constexpr auto features = std::to_array<FeatureEntry>({
     {Feature::order_lifo, "the order \"lifo\"", true},
     {Feature::order_expression, "an expression in 'order'", true},
     {Feature::age, "'age'", true},
-    {Feature::join_or, "\"join\": \"or\"", false},
+    {Feature::join_or, "\"join\": \"or\"", true},
     {Feature::http, "'http'", false},
     {Feature::llm, "'llm'", false},
     {Feature::agent, "'agent'", false},
