@@ -22,8 +22,8 @@ namespace http {
 
 /// How long a wait may last. Without `at_most` only for what is sure to be answered.
 struct WaitLimits {
-    std::optional<base::Duration> at_most = {};
-    StopSignal stop = {};
+    std::optional<base::Duration> at_most;
+    StopSignal stop;
 };
 
 namespace detail {

@@ -222,7 +222,9 @@ Task<base::Result<Response>> AsyncClient::send(Call call) {
     if (!answer) co_return base::fail(std::move(answer.error()));
     auto body = co_await answer->rest(bytes_max);
     if (!body) co_return base::fail(std::move(body.error()));
-    co_return Response{answer->status(), answer->headers(), std::move(*body)};
+    co_return Response{
+        .status = answer->status(), .headers = answer->headers(), .body = std::move(*body)
+    };
 }
 
 }  // namespace http

@@ -23,9 +23,9 @@ struct ClientOptions {
     /// `http://host:port` or `https://...`, perhaps with a path before every target.
     std::string url;
     /// Sent as `Authorization: Bearer`; empty = none.
-    std::string bearer_token = {};
+    std::string bearer_token;
     /// Trusted instead of the system's authorities.
-    std::optional<std::filesystem::path> ca_file = {};
+    std::optional<std::filesystem::path> ca_file;
     /// Name look-up, connection and TLS handshake together.
     base::Duration connect = base::seconds(10);
     /// The longest silence while an answer is waited for or a body moves. A long poll sets its own.
@@ -46,14 +46,14 @@ struct Upload {
 struct Call {
     Method method = Method::get;
     std::string target = "/";
-    Headers headers = {};
-    std::string body = {};
+    Headers headers;
+    std::string body;
     /// Instead of `body`; such a call is never repeated.
-    std::optional<Upload> upload = {};
+    std::optional<Upload> upload;
     /// For the whole call; none = as long as something moves.
-    std::optional<base::Duration> total = {};
+    std::optional<base::Duration> total;
     /// Instead of the client's.
-    std::optional<base::Duration> idle = {};
+    std::optional<base::Duration> idle;
     /// May be sent a second time when a kept-alive connection turns out to be dead and no byte of
     /// an answer has come. GET, HEAD, PUT, DELETE and calls with an Idempotency-Key are anyway.
     bool repeatable = false;

@@ -23,7 +23,9 @@ bool good(int status) {
 Task<base::Result<Response>> refusal(Answer answer) {
     auto body = co_await answer.rest(refusal_bytes_max);
     if (!body) co_return base::fail(std::move(body.error()));
-    co_return Response{answer.status(), answer.headers(), std::move(*body)};
+    co_return Response{
+        .status = answer.status(), .headers = answer.headers(), .body = std::move(*body)
+    };
 }
 
 using PieceSink = std::function<base::Result<void>(std::string_view)>;
@@ -36,7 +38,8 @@ Task<base::Result<Response>> download_into(AsyncClient& client, Call call, const
     for (;;) {
         auto piece = co_await answer->next();
         if (!piece) co_return base::fail(std::move(piece.error()));
-        if (piece->empty()) co_return Response{answer->status(), answer->headers(), {}};
+        if (piece->empty())
+            co_return Response{.status = answer->status(), .headers = answer->headers()};
         if (auto taken = sink(*piece); !taken) co_return base::fail(std::move(taken.error()));
     }
 }
@@ -48,7 +51,8 @@ Task<base::Result<Response>> events_into(AsyncClient& client, Call call, const E
     for (;;) {
         auto event = co_await answer->next_event();
         if (!event) co_return base::fail(std::move(event.error()));
-        if (!*event || !sink(**event)) co_return Response{answer->status(), answer->headers(), {}};
+        if (!*event || !sink(**event))
+            co_return Response{.status = answer->status(), .headers = answer->headers()};
     }
 }
 

@@ -102,6 +102,7 @@ Task<bool> Connection::serve_one() {
     phase_ = Phase::busy;
     const auto begun = context_.options.served ? std::chrono::steady_clock::now()
                                                : std::chrono::steady_clock::time_point();
+    const auto method = request.method;
     const Route* route = nullptr;
     Response response;
     watchdog_.disarm();
@@ -109,16 +110,16 @@ Task<bool> Connection::serve_one() {
         keep_alive_ = false;
         response = fault_response(*fault_);
     } else {
-        response = co_await answer(request, route);
+        response = co_await answer(std::move(request), route);
         if (fault_) response = fault_response(*fault_);
     }
     const int status = response.status;
-    const bool again = co_await send(std::move(response), request);
+    const bool again = co_await send(std::move(response), method);
     if (context_.options.served) {
         const auto took = std::chrono::duration_cast<std::chrono::microseconds>(
             std::chrono::steady_clock::now() - begun
         );
-        context_.options.served({request.method, route, status, {took.count()}});
+        context_.options.served({method, route, status, {took.count()}});
     }
     served_any_ = true;
     co_return again && !stopping_;
@@ -200,7 +201,7 @@ void Connection::begin_request(const Request& request) {
     }
 }
 
-Task<Response> Connection::answer(Request& request, const Route*& taken) {
+Task<Response> Connection::answer(Request request, const Route*& taken) {
     auto target = parse_target(request.target);
     if (!target) co_return error_response(target.error());
     request.path = std::move(target->path);
@@ -250,10 +251,7 @@ Task<Response> Connection::answer(Request& request, const Route*& taken) {
              {}}
         );
     }
-    // Not moved: the answer depends on the method.
-    Request handed = std::move(request);
-    request.method = handed.method;
-    co_return co_await handle(std::move(handed), *taken);
+    co_return co_await handle(std::move(request), *taken);
 }
 
 Task<Response> Connection::handle(Request request, const Route& route) {

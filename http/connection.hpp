@@ -65,10 +65,10 @@ private:
     [[nodiscard]] std::optional<ParseFault> header_fault(std::optional<std::size_t> block_bytes
     ) const;
     void begin_request(const Request& request);
-    Task<Response> answer(Request& request, const Route*& taken);
+    Task<Response> answer(Request request, const Route*& taken);
     Task<Response> handle(Request request, const Route& route);
     Task<base::Result<std::string>> whole_body();
-    Task<bool> send(Response response, const Request& request);
+    Task<bool> send(Response response, Method method);
     Task<bool> send_stream(BodyStream stream);
     [[nodiscard]] std::string head_of(const Response& response) const;
     Task<void> end();

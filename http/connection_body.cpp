@@ -157,17 +157,14 @@ bool Connection::discard_buffered_body() {
     return parser_.done();
 }
 
-Task<bool> Connection::send(Response response, const Request& request) {
+Task<bool> Connection::send(Response response, Method method) {
     if (!discard_buffered_body() || stopping_) keep_alive_ = false;
     if (!response.headers.valid()) {
-        response = error_response(
-            {base::ErrorCode::internal,
-             fmt::format("{}: a handler made a malformed header", request.target),
-             {},
-             {}}
-        );
+        response =
+            error_response({base::ErrorCode::internal, "a handler made a malformed header", {}, {}}
+            );
     }
-    const bool bodiless = request.method == Method::head || has_no_body(response.status);
+    const bool bodiless = method == Method::head || has_no_body(response.status);
     const auto length = response.stream ? response.stream->length
                                         : std::optional<std::uint64_t>(response.body.size());
     announced_bytes_ = length.value_or(0);

@@ -17,6 +17,8 @@
 
 namespace http {
 
+// `delete` is a keyword.
+// NOLINTNEXTLINE(readability-identifier-naming)
 enum class Method : std::uint8_t { get, head, post, put, patch, delete_, options };
 
 /// As it stands in the request line: "GET".
@@ -61,7 +63,7 @@ struct Response {
     Headers headers;
     std::string body;
     /// Instead of `body`.
-    std::optional<BodyStream> stream = {};
+    std::optional<BodyStream> stream;
 };
 
 /// `text` is a JSON document.

@@ -43,7 +43,7 @@ public:
         /// How many of the bytes belong to this message and were used up; with 0 and not `done`,
         /// more bytes are needed.
         std::size_t used = 0;
-        std::optional<ParseFault> fault = {};
+        std::optional<ParseFault> fault;
     };
     /// Appends to `body` what `bytes` hold of it.
     Step parse_body(std::string_view bytes, std::string& body);

@@ -27,9 +27,9 @@ struct RouteOptions {
     /// raises `Request::stop` at once.
     bool long_poll = false;
     /// A word for the guard: who may call this.
-    std::string scope = {};
+    std::string scope;
     /// For the API's description; free form.
-    std::string description = {};
+    std::string description;
 };
 
 struct Route {
@@ -62,9 +62,9 @@ public:
     struct Match {
         /// None: no such path (`allow` empty), or not with this method.
         const Route* route = nullptr;
-        std::vector<std::pair<std::string, std::string>> parameters = {};
+        std::vector<std::pair<std::string, std::string>> parameters;
         /// "GET, HEAD, OPTIONS" of a path that exists, when `route` is none.
-        std::string allow = {};
+        std::string allow;
     };
     [[nodiscard]] Match match(Method method, const std::vector<std::string>& path) const;
     [[nodiscard]] base::Result<void> admit(Request& request, const Route& route) const;

@@ -55,14 +55,14 @@ struct ServerOptions {
     std::string host = "127.0.0.1";
     /// 0 = any that is free.
     std::uint16_t port = 0;
-    std::optional<TlsFiles> tls = {};
+    std::optional<TlsFiles> tls;
     std::size_t io_threads = 2;
-    ServerLimits limits = {};
+    ServerLimits limits;
     /// Called once for each connection that has ended, on one of the server's threads: at once when
     /// the peer goes during a long poll or a stream. Must be quick.
-    std::function<void(ConnectionId)> connection_closed = {};
+    std::function<void(ConnectionId)> connection_closed;
     /// Called after each answer, on one of the server's threads. Must be quick.
-    std::function<void(const Served&)> served = {};
+    std::function<void(const Served&)> served;
 };
 
 /// A listening HTTP/1.1 server with threads of its own. A connection stays on one thread; its

@@ -18,7 +18,7 @@
 namespace http {
 
 struct Io {
-    boost::system::error_code error = {};
+    boost::system::error_code error;
     std::size_t bytes = 0;
 };
 
