@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace bench {
 
@@ -11,9 +13,17 @@ void print_figure(
     std::string_view figure, double value, std::string_view unit, std::string_view beside = {}
 );
 
+/// A count times `$NETWRIGHT_BENCH_SCALE` (1 when it is not set: quick), at least 1.
+std::size_t scaled(std::size_t count);
+
+/// The value in the middle, or at another share of the way; 0 when there is none.
+double percentile(std::vector<double> values, double share = 0.5);
+
 /// Processor time of this process so far, of all its threads: steadier than wall time on a busy
 /// machine.
 double cpu_seconds();
+/// The same of the calling thread.
+double thread_cpu_seconds();
 
 /// From its making.
 class Stopwatch {
