@@ -28,7 +28,7 @@ std::string data_of_100_bytes(std::size_t n);
 /// A model that decides and is live, whose records are neither rendered nor kept.
 void begin_without_records(engine::Model& model);
 
-/// At least that many; the time of one in nanoseconds.
+/// At least that many; the processor time of one in nanoseconds.
 double ns_per_firing(engine::Model& model, std::size_t firings);
 
 /// Resident memory of this process.
