@@ -18,7 +18,7 @@
 namespace executor {
 
 struct AgentOptions {
-    std::string session;
+    std::uint64_t session = 1;  ///< greater than that of any earlier run of this executor
     jobs::Introduction introduction;
     std::uint64_t seed = 1;  ///< of the jitter
     base::Duration stop_grace = base::seconds(2);

@@ -10,7 +10,9 @@
 #include "executor/journal.hpp"
 #include "jobs/routes.hpp"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -87,6 +89,30 @@ base::Result<std::string> executor_id(const Options& options) {
     return id;
 }
 
+/// Greater than every earlier one of this executor: from the work folder, and where that was lost,
+/// from the clock.
+base::Result<std::uint64_t> next_session(const files::path& work) {
+    const auto file = work / "session";
+    std::uint64_t last = 0;
+    if (const auto text = first_line_of(file)) {
+        const auto parsed = std::from_chars(text->data(), text->data() + text->size(), last);
+        if (parsed.ec != std::errc{} || parsed.ptr != text->data() + text->size()) {
+            return base::fail(
+                base::ErrorCode::validation,
+                fmt::format("{} is not a number: '{}'", file.string(), *text),
+                "remove the file: the next number is then taken from the clock"
+            );
+        }
+    } else if (text.error().code != base::ErrorCode::not_found) {
+        return base::fail(text.error());
+    }
+    const auto now = static_cast<std::uint64_t>(base::system_clock().now().us);
+    const auto session = std::max(last + 1, now);
+    auto written = base::write_file_atomically(file, std::to_string(session) + "\n");
+    if (!written) return base::fail(written.error());
+    return session;
+}
+
 std::uint64_t random_seed() {
     return std::stoull(base::random_hex(8), nullptr, 16);
 }
@@ -133,6 +159,8 @@ base::Result<void> run(const Options& options, const http::StopSignal& stop) {
     if (!id) return base::fail(id.error());
     auto journal = Journal::open(options.work / "journal");
     if (!journal) return base::fail(journal.error());
+    const auto session = next_session(options.work);
+    if (!session) return base::fail(session.error());
     const auto& clock = base::system_clock();
     auto runner = JobRunner::start(runner_options(options), clock);
     if (!runner) return base::fail(runner.error());
@@ -144,7 +172,7 @@ base::Result<void> run(const Options& options, const http::StopSignal& stop) {
     client.ca_file = options.ca_file;
     HttpTransport transport(std::move(client), *id);
     DaemonOptions daemon_options;
-    daemon_options.agent.session = base::random_hex(16);
+    daemon_options.agent.session = *session;
     daemon_options.agent.seed = random_seed();
     daemon_options.agent.introduction = {options.slots, options.labels, (*runner)->capabilities()};
     daemon_options.drain = options.drain;

@@ -204,7 +204,7 @@ base::Result<SyncRequest> sync_request_from_json(const base::Json& json) {
     wire::Faults faults;
     wire::ObjectReader reader(json, "", faults);
     SyncRequest request;
-    request.session = reader.text("session", {64, false});
+    request.session = static_cast<std::uint64_t>(reader.integer("session", {1, session_max}));
     request.seq = static_cast<std::uint64_t>(reader.integer("seq", {1, INT64_MAX}));
     request.answered = static_cast<std::uint64_t>(reader.integer("answered"));
     if (request.answered >= request.seq) reader.fault("answered", "is not below seq");

@@ -18,7 +18,9 @@
 /// The one call by which an executor and the master agree. The executor says what is, the master
 /// answers what should be.
 ///
-/// Order. A session is one run of the executor's process, named by a random text. Its syncs are
+/// Order. A session is one run of the executor's process. Its number grows from run to run of one
+/// executor, so that a request of a dead run that was under way for long is known for what it is,
+/// also by a master that restarted in between. Its syncs are
 /// numbered 1, 2, 3, ... and at most `open_syncs_max` are open (sent and not answered) at a time,
 /// on connections of their own. A sync that fails is sent again with the same number and the same
 /// body, after the earlier connection was closed, until it is answered: none is given up. The
@@ -54,6 +56,7 @@
 /// when it was answered but not dropped for a while, or when `master` in the answer has changed.
 namespace jobs {
 
+inline constexpr std::int64_t session_max = std::int64_t{1} << 53U;
 inline constexpr std::size_t open_syncs_max = 2;
 inline constexpr std::size_t leases_held_max = 4096;
 inline constexpr std::size_t labels_max = 64;
@@ -97,7 +100,7 @@ struct Introduction {
 };
 
 struct SyncRequest {
-    std::string session;
+    std::uint64_t session = 0;   ///< 1 to `session_max`
     std::uint64_t seq = 0;       ///< from 1
     std::uint64_t answered = 0;  ///< every sync up to this one has been answered and applied
     std::int64_t capacity = 0;   ///< so many more leases may be granted in the answer

@@ -164,7 +164,7 @@ private:
         bool draining = false;
     };
     struct Session {
-        std::string name;
+        std::uint64_t number = 0;  ///< 0: none yet
         bool introduced = false;
         jobs::Introduction introduction;
         std::uint64_t highest_seq = 0;
@@ -181,7 +181,6 @@ private:
         bool heard = false;                ///< it told all that it has, no answer under way
         std::set<Key> lost;                ///< it says that it lost these
         std::set<jobs::LeaseId> evidence;  ///< results not in force that are being recorded
-        std::set<std::string> ended_names;
     };
 
     // job_board_sync.cpp

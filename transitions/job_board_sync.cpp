@@ -13,13 +13,10 @@ JobBoard::Session* JobBoard::session_of(
     std::string_view executor, const jobs::SyncRequest& request
 ) {
     auto& session = sessions_[std::string(executor)];
-    if (session.name == request.session) return &session;
-    if (session.ended_names.contains(request.session)) return nullptr;
-    constexpr std::size_t ended_kept = 1000;
-    if (session.ended_names.size() > ended_kept) session.ended_names.clear();
-    if (!session.name.empty()) session.ended_names.insert(session.name);
+    if (session.number == request.session) return &session;
+    if (session.number > request.session) return nullptr;
     // A new run of the executor's process: what the old one had open is answered to nobody.
-    session.name = request.session;
+    session.number = request.session;
     session.introduced = false;
     session.highest_seq = 0;
     session.draining_told = false;

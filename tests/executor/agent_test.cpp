@@ -18,7 +18,7 @@ base::Duration at(std::int64_t ms) {
 
 executor::AgentOptions options(std::int64_t slots = 2) {
     executor::AgentOptions options;
-    options.session = "s1";
+    options.session = 1;
     options.introduction.slots = slots;
     options.introduction.labels = {{"zone", "a"}};
     return options;

@@ -52,7 +52,7 @@ jobs::Outcome failed_outcome() {
 
 jobs::SyncRequest full_request() {
     jobs::SyncRequest request;
-    request.session = "s";
+    request.session = 1790000000000001;
     request.seq = 5;
     request.answered = 4;
     request.capacity = 3;

@@ -66,7 +66,7 @@ void Executor::start() {
         }
     }
     executor::AgentOptions options;
-    options.session = fmt::format("{}-s{}", id_, life_);
+    options.session = life_;
     options.seed = world_.random.next();
     options.introduction.slots = slots_;
     options.introduction.capabilities.runtimes = {{"bash", "5"}};
@@ -91,13 +91,18 @@ void Executor::crash() {
     for (auto& [lease, kept] : std::exchange(unsynced_forgotten_, {})) {
         if (world_.random.chance(500)) journal_.emplace(lease, std::move(kept));
     }
-    for (const auto& [connection, tickets] : std::exchange(tickets_, {})) {
-        world_.after(travel(), [this, tickets] {
-            if (!master_.up() || master_.life() != tickets.first) return;
-            for (const auto ticket : tickets.second)
-                master_.closed(ticket);
-        });
-    }
+    while (!tickets_.empty())
+        close(tickets_.begin()->first);
+}
+
+void Executor::close(std::uint64_t connection) {
+    auto tickets = tickets_.extract(connection);
+    if (tickets.empty()) return;
+    world_.after(travel(), [this, tickets = std::move(tickets.mapped())] {
+        if (!master_.up() || master_.life() != tickets.first) return;
+        for (const auto ticket : tickets.second)
+            master_.closed(ticket);
+    });
 }
 
 void Executor::pause() {
@@ -244,12 +249,10 @@ void Executor::send(executor::OutgoingSync out) {
         world_.after(
             travel(),
             [this, life = life_, master = master_.life(), connection, request = out.request] {
-                // What a process had under way dies with it. (Were it to arrive after the first
-                // sync of the next session, a master that restarted in between could not tell
-                // which session is the newer one: names of sessions have no order.)
-                if (life != life_) return;
+                // Also when the process that sent it is dead.
                 if (master_.up() && master_.life() == master) {
                     deliver(connection, *request);
+                    if (!up_ || life != life_) close(connection);
                 } else if (up_) {
                     soon(travel(), [this, connection, seq = request->seq] {
                         answered(connection, seq, fail(ErrorCode::overloaded, "reset"));
@@ -283,15 +286,11 @@ void Executor::answered(
     const auto current = connections_.find(seq);
     if (current == connections_.end() || current->second != connection) return;
     connections_.erase(current);
-    auto tickets = tickets_.extract(connection);
-    if (reply) return perform(agent_->replied(seq, std::move(*reply), clock()));
-    if (!tickets.empty()) {
-        world_.after(travel(), [this, tickets = std::move(tickets.mapped())] {
-            if (!master_.up() || master_.life() != tickets.first) return;
-            for (const auto ticket : tickets.second)
-                master_.closed(ticket);
-        });
+    if (reply) {
+        tickets_.erase(connection);
+        return perform(agent_->replied(seq, std::move(*reply), clock()));
     }
+    close(connection);
     require(reply.error().code != ErrorCode::fenced, "a session is fenced without a newer one");
     agent_->failed(seq, {reply.error(), std::nullopt}, clock());
 }

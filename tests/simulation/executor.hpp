@@ -56,6 +56,8 @@ private:
 
     void send(executor::OutgoingSync out);
     void deliver(std::uint64_t connection, const jobs::SyncRequest& request);
+    /// The master learns after a while that nobody waits there any more.
+    void close(std::uint64_t connection);
     void answered(std::uint64_t connection, std::uint64_t seq, base::Result<jobs::SyncReply> reply);
     [[nodiscard]] base::Duration travel();
 

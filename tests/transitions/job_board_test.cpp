@@ -26,7 +26,7 @@ struct Board {
     JobBoard::Now now{base::seconds(100), {1}};
     std::uint64_t seq = 0;
     transitions::Ticket ticket = 0;
-    std::string session = "s1";
+    std::uint64_t session = 1;
 
     jobs::SyncRequest request(std::int64_t capacity) {
         jobs::SyncRequest made{
@@ -241,10 +241,21 @@ TEST_CASE("a newer session of the same executor ends the one before") {
     Board b;
     b.sync(b.request(1));
     auto old = b.request(1);
-    b.session = "s2";
+    b.session = 2;
     b.seq = 0;
     b.sync(b.request(1));
     const auto refused = b.board.sync("e1", 99, old, b.now);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == base::ErrorCode::fenced);
+}
+
+TEST_CASE("a request of a dead session, late by a restart of the master, is known for what it is") {
+    Board b;
+    b.session = 7;
+    b.sync(b.request(1));
+    b.session = 6;
+    b.seq = 3;
+    const auto refused = b.board.sync("e1", 99, b.request(1), b.now);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code == base::ErrorCode::fenced);
 }
