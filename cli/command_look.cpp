@@ -243,7 +243,7 @@ void add_operation(CLI::App& app, Context& context) {
     add_command<IdOptions>(group, {"show", "One operation"}, context, &declare_id, &show_operation);
     add_command<IdOptions>(
         group,
-        {"abandon", "End one whose outcome nobody knows or wants"},
+        {"abandon", "End one whose outcome nobody knows"},
         context,
         &declare_abandon,
         &abandon

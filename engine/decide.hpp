@@ -61,8 +61,8 @@ enum class Settled : std::uint8_t {
 };
 Settled settle(Model& model, Outcome outcome, const Asker& asker);
 
-/// An operator ends an operation whose outcome nobody knows, or that nobody wants; its tokens go
-/// the `fail` way.
+/// An operator ends an operation whose outcome nobody knows; its tokens go the `fail` way.
+/// `conflict` while an attempt runs or is to come.
 base::Result<Seq> abandon(
     Model& model, base::OperationId operation, std::string_view reason, const Asker& asker
 );

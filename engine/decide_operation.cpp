@@ -222,7 +222,14 @@ base::Result<Seq> abandon(
             "list the operations of its case"
         );
     }
-    if (operation->state == OperationState::invoking) model.want(Cancel{id});
+    // An attempt that runs or will run has an outcome yet to come: that is waited for or cancelled.
+    if (operation->state != OperationState::uncertain) {
+        return base::fail(
+            ErrorCode::conflict,
+            fmt::format("operation {} is {}, not uncertain", text(id), name(operation->state)),
+            "wait for its outcome, or cancel its case"
+        );
+    }
     const base::Error error{
         ErrorCode::abandoned, fmt::format("abandoned by {}: {}", asker.actor, reason), {}, {}
     };

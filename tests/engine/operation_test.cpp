@@ -139,6 +139,20 @@ TEST_CASE("a lost attempt of a once tool is uncertain until somebody says what i
     m.check_fold();
 }
 
+TEST_CASE("an operation that runs or will run again cannot be abandoned") {
+    Called m("idempotent");
+    const auto refused = [&] {
+        const auto answer = engine::abandon(m.model, m.operation, "tired", m.asker("anna"));
+        return !answer && answer.error().code == base::ErrorCode::conflict;
+    };
+    CHECK(m.open()->state == engine::OperationState::invoking);
+    CHECK(refused());
+    m.answer(Kind::error);
+    CHECK(m.open()->state == engine::OperationState::retrying);
+    CHECK(refused());
+    m.check_fold();
+}
+
 TEST_CASE("a lost attempt of an idempotent tool is tried again at once and does not count") {
     Called m("idempotent");
     for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) {
