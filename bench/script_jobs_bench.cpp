@@ -124,7 +124,9 @@ bench::LoadResult scripts(bench::LiveSystem& live, std::size_t in_flight, std::s
 }
 
 void print_scripts(bench::LiveSystem& live) {
-    const BareBwrap bwrap(live.folder() / "bare");  // not the executor's: what it has made there is its own
+    const BareBwrap bwrap(
+        live.folder() / "bare"
+    );  // not the executor's: what it has made there is its own
     bwrap.run();
     scripts(live, 2, 4);
     const std::size_t count = bench::scaled(300);

@@ -92,6 +92,12 @@ struct Outcome {
     std::vector<LimitKind> limits;      ///< every cap that was hit, also when it did no harm
     std::optional<OutcomeError> error;  ///< always when the class is not `done`
     Sandbox sandbox;
+
+    /// The executor had no room for the lease, or it came too late: as if never granted.
+    [[nodiscard]] bool given_back() const {
+        return outcome_class == OutcomeClass::infra && error &&
+               error->code == base::ErrorCode::overloaded;
+    }
     bool operator==(const Outcome&) const = default;
 };
 

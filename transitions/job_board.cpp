@@ -104,18 +104,22 @@ void JobBoard::offer_again(const jobs::LeaseId& id, const std::string& reason) {
     queue_.push_front(std::move(task));
 }
 
+void JobBoard::remember_settled(const jobs::LeaseRef& ref, const base::Digest& digest) {
+    constexpr std::size_t settled_kept = 20'000;
+    if (!settled_.emplace(ref.lease, std::pair{ref, digest}).second) return;
+    settled_order_.push_back(ref.lease);
+    if (settled_order_.size() > settled_kept) {
+        settled_.erase(settled_order_.front());
+        settled_order_.pop_front();
+    }
+}
+
 void JobBoard::settled(const jobs::LeaseId& id, jobs::Verdict verdict) {
     const auto found = leases_.find(id);
     std::string executor;
     if (found != leases_.end()) {
         executor = found->second.executor;
-        constexpr std::size_t settled_kept = 20'000;
-        settled_.emplace(id, std::pair{found->second.ref, found->second.digest});
-        settled_order_.push_back(id);
-        if (settled_order_.size() > settled_kept) {
-            settled_.erase(settled_order_.front());
-            settled_order_.pop_front();
-        }
+        remember_settled(found->second.ref, found->second.digest);
         end_lease(id, "result");
     }
     for (auto& [name, session] : sessions_) {

@@ -193,6 +193,9 @@ private:
         const jobs::SyncRequest& request,
         base::Duration arrived
     );
+    /// Of the executor's free slots, how many this request leaves when the leases are counted that
+    /// answers still under way to it bring.
+    [[nodiscard]] std::int64_t room(const Session& session, const jobs::SyncRequest& request) const;
     void forget_unknown(const std::string& executor, const jobs::SyncRequest& request, bool first);
     [[nodiscard]] bool losing(const Session& session) const;
     void tell_lost(const Key& key, const std::string& reason);
@@ -212,6 +215,7 @@ private:
     void end_lease(const jobs::LeaseId& lease, const std::string& reason);
     void lose(const jobs::LeaseId& lease, const std::string& reason);
     void offer_again(const jobs::LeaseId& lease, const std::string& reason);
+    void remember_settled(const jobs::LeaseRef& ref, const base::Digest& digest);
     void remember_ended(const jobs::LeaseRef& ref, const std::string& executor);
 
     BoardOptions options_;

@@ -90,7 +90,7 @@ Result<void> JobBoard::sync(
             ticket,
             arrived,
             newest ? arrived + wait : now.elapsed,
-            newest ? request.capacity : 0,
+            newest ? room(*session, request) : 0,
             request.draining
         }
     );
@@ -125,6 +125,13 @@ void JobBoard::take_done(const std::string& executor, Session& session, jobs::Do
     }
     if (lease->second.reported) {
         if (lease->second.digest != digest) session.drops[id] = jobs::Verdict::conflict;
+        return;
+    }
+    if (done.outcome.given_back()) {
+        const std::string why = done.outcome.error ? done.outcome.error->message : "";
+        remember_settled(lease->second.ref, digest);
+        offer_again(id, fmt::format("executor '{}' gave it back: {}", executor, why));
+        session.drops[id] = jobs::Verdict::applied;
         return;
     }
     lease->second.reported = true;
@@ -162,6 +169,21 @@ void JobBoard::take_running(
         }
     }
     session.fenced = std::move(still);
+}
+
+std::int64_t JobBoard::room(const Session& session, const jobs::SyncRequest& request) const {
+    std::set<jobs::LeaseId> known;
+    for (const auto& running : request.running)
+        known.insert(running.ref.lease);
+    std::int64_t room = request.capacity;
+    for (const auto& [seq, reply] : session.replies) {
+        for (const auto& lease : reply.leases) {
+            const auto held = leases_.find(lease.id);
+            const bool over = held == leases_.end() || held->second.reported;
+            if (!over && !known.contains(lease.id)) --room;
+        }
+    }
+    return room;
 }
 
 // Leases that the executor would have named if it knew them were never started.

@@ -260,6 +260,45 @@ TEST_CASE("a request of a dead session, late by a restart of the master, is know
     CHECK(refused.error().code == base::ErrorCode::fenced);
 }
 
+TEST_CASE("leases that are under way to an executor count against the room that it tells") {
+    Board b;
+    b.sync(b.request(1));
+    b.board.offer(task(7));
+    b.board.offer(task(8));
+    const auto granted = b.answers().at(0).leases;
+    REQUIRE(granted.size() == 1);
+    // Sent before that answer arrived: the slot looks free.
+    auto next = b.request(1);
+    next.answered = 0;
+    CHECK(b.sync(next).empty());
+    // Now it has arrived, and there is room for one more.
+    auto later = b.request(1);
+    later.running.push_back({.ref = granted[0].ref()});
+    const auto replies = b.sync(later);
+    REQUIRE(replies.size() == 2);
+    CHECK(replies[0].leases.empty());
+    CHECK(replies[1].leases.size() == 1);
+}
+
+TEST_CASE("a lease that was given back is offered again, as if never granted") {
+    Board b;
+    b.board.offer(task(7));
+    const auto lease = b.sync(b.request(1)).at(0).leases.at(0);
+    auto next = b.request(1);
+    jobs::Outcome full;
+    full.outcome_class = jobs::OutcomeClass::infra;
+    full.error = {base::ErrorCode::overloaded, "all slots are taken"};
+    next.done.push_back({lease.ref(), full});
+    const auto answer = b.sync(next).at(0);
+    REQUIRE(answer.leases.size() == 1);
+    CHECK(answer.leases[0].job.attempt == lease.job.attempt);
+    CHECK(answer.leases[0].id != lease.id);
+    REQUIRE(answer.drop.size() == 1);
+    CHECK(answer.drop[0].lease == lease.id);
+    for (const auto& event : b.board.take_events())
+        CHECK_FALSE(std::holds_alternative<transitions::Reported>(event));
+}
+
 TEST_CASE("a job that no executor can take says why") {
     Board b;
     b.board.offer(task(7));
