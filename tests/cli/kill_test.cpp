@@ -179,7 +179,7 @@ TEST_CASE(
     Load load(lab);
     std::uint64_t done = 0;
     for (; done < kills; ++done) {
-        load.allow(20 + 5 * done);
+        load.allow(20 + 2 * done);
         const auto pause = std::uniform_int_distribution<int>(0, 400)(random);
         std::this_thread::sleep_for(std::chrono::milliseconds(pause));
         const bool both = random() % 8 == 0;
