@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <utility>
 
 namespace engine {
@@ -110,8 +111,11 @@ Result<Seq> cancel_case(Model& model, base::CaseId id, const Asker& asker) {
             {ErrorCode::cancelled, "the case was cancelled", {}, {}}, ending.attempt, {}
         );
         const TransitionId transition = ending.transition;
+        // The case's own tokens go; those without a case (a lock that all share) are freed.
         for (const auto& arc : ending.reserved) {
-            event.consumed.insert(event.consumed.end(), arc.begin(), arc.end());
+            std::ranges::copy_if(arc, std::back_inserter(event.consumed), [&](base::TokenId token) {
+                return state.store.token(state.store.find(token)).case_id == id;
+            });
         }
         if (ending.state == OperationState::invoking) model.want(Cancel{operation});
         decisions.emit(std::move(event));
