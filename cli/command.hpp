@@ -62,6 +62,8 @@ void add_events(CLI::App& app, Context& context);
 void add_executor(CLI::App& app, Context& context);
 void add_executors(CLI::App& app, Context& context);
 void add_net(CLI::App& app, Context& context);
+/// The part of `net` that needs no master: check, pnml.
+void add_net_check(CLI::App& group, Context& context);
 void add_operation(CLI::App& app, Context& context);
 void add_schema(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);

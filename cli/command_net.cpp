@@ -38,62 +38,9 @@ struct DeployOptions {
 };
 void declare_deploy(CLI::App& app, DeployOptions& options) {
     app.add_option("FILE", options.file, "The net document; - = stdin")->required();
-    app.add_flag("--force", options.force, "Also where running cases or tokens speak against it");
-}
-
-std::vector<nets::Finding> check_document(const std::string& text) {
-    const auto document = base::parse_json(text);
-    const auto net =
-        document ? nets::compile(*document) : base::Result<nets::Net>(base::fail(document.error()));
-    if (net) return nets::check(*net);
-    std::vector<nets::Finding> findings;
-    for (const auto& detail : net.error().details) {
-        findings.push_back(
-            {nets::Severity::error,
-             detail.pointer,
-             std::string(base::name(detail.code)),
-             detail.message}
-        );
-    }
-    if (findings.empty()) {
-        findings.push_back(
-            {nets::Severity::error,
-             "",
-             std::string(base::name(net.error().code)),
-             net.error().message}
-        );
-    }
-    return findings;
-}
-
-Outcome<Exit> check(Context& context, const FileOptions& options) {
-    const auto text = read_input(options.file);
-    if (!text) return std::unexpected(text.error());
-    const auto findings = check_document(*text);
-    std::size_t errors = 0;
-    Json listed = Json::array();
-    for (const auto& finding : findings) {
-        const bool error = finding.severity == nets::Severity::error;
-        errors += error ? 1 : 0;
-        const char* severity = error ? "error" : "warning";
-        listed.push_back({
-            {"severity", severity},
-            {"pointer", finding.pointer},
-            {"code", finding.code},
-            {"message", finding.message},
-        });
-        if (context.json) continue;
-        const auto at = finding.pointer.empty() ? "" : " at " + finding.pointer;
-        print(fmt::format("{}{}: {}", severity, at, finding.message));
-    }
-    if (context.json) {
-        print(base::canonical(Json{{"ok", errors == 0}, {"findings", std::move(listed)}}));
-    } else {
-        print(fmt::format(
-            "{}: {} errors, {} warnings", options.file, errors, findings.size() - errors
-        ));
-    }
-    return errors == 0 ? Exit::good : Exit::negative;
+    app.add_flag(
+        "--force", options.force, "Also where the check finds errors; the log tells that and who"
+    );
 }
 
 Outcome<Exit> deploy(Context& context, const DeployOptions& options) {
@@ -111,10 +58,15 @@ Outcome<Exit> deploy(Context& context, const DeployOptions& options) {
     const auto net = parsed(*answer);
     if (!net) return std::unexpected(net.error());
     if (const auto warnings = net->find("warnings"); warnings != net->end()) {
-        for (const auto& warning : *warnings)
+        for (const auto& warning : *warnings) {
+            const auto pointer = field(warning, "pointer");
             print(fmt::format(
-                "warning at {}: {}", field(warning, "pointer"), field(warning, "message")
+                "{}{}: {}",
+                warning.value("severity", "warning"),
+                pointer.empty() ? "" : " at " + pointer,
+                field(warning, "message")
             ));
+        }
     }
     print(fmt::format(
         "net '{}' version {} is deployed in model '{}'{}",
@@ -248,13 +200,7 @@ Outcome<Exit> schema(Context& /*context*/, const NoOptions& /*options*/) {
 
 void add_net(CLI::App& app, Context& context) {
     auto& group = add_group(app, "net", "Nets: check, deploy, look");
-    add_command<FileOptions>(
-        group,
-        {"check", "Every fault of a net document, without a master", Takes::nothing},
-        context,
-        &declare_file,
-        &check
-    );
+    add_net_check(group, context);
     add_command<DeployOptions>(
         group, {"deploy", "Deploy a version of a net"}, context, &declare_deploy, &deploy
     );

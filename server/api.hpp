@@ -30,6 +30,7 @@ struct Api {
     transitions::Dispatcher& dispatcher;
     blobstore::Store& blobs;
     base::WorkerPool& workers;
+    base::WorkerPool& checks;  ///< for checks of nets alone: they may compute for a while
     engine::SnapshotStore& snapshots;
     std::string durability;
     std::filesystem::path backups;  ///< where copies of the log are held
@@ -146,13 +147,15 @@ http::Task<base::Result<std::string>> look(
     std::move_only_function<base::Result<std::string>(const engine::Model&)> view
 );
 
-/// Runs blocking work on the pool.
+/// Runs blocking work on a pool.
 template <class T>
-http::Task<base::Result<T>> on_worker(Api& api, std::move_only_function<base::Result<T>()> work) {
+http::Task<base::Result<T>> on_pool(
+    base::WorkerPool& pool, std::move_only_function<base::Result<T>()> work
+) {
     auto answer = co_await http::await_callback<base::Result<T>>(
         http::WaitLimits{},
         [&](http::Completion<base::Result<T>> done) {
-            api.workers.post([work = std::move(work), done]() mutable { done(work()); });
+            pool.post([work = std::move(work), done]() mutable { done(work()); });
         }
     );
     if (!answer)
@@ -160,6 +163,11 @@ http::Task<base::Result<T>> on_worker(Api& api, std::move_only_function<base::Re
             base::ErrorCode::overloaded, "the master is stopping", "try again later"
         );
     co_return std::move(*answer);
+}
+
+template <class T>
+http::Task<base::Result<T>> on_worker(Api& api, std::move_only_function<base::Result<T>()> work) {
+    co_return co_await on_pool<T>(api.workers, std::move(work));
 }
 
 /// 200 with the text, or the error.

@@ -33,6 +33,7 @@ struct Master::Parts {
     std::unique_ptr<transitions::Dispatcher> dispatcher;
     std::unique_ptr<engine::Engine> engine;
     std::unique_ptr<base::WorkerPool> workers;
+    std::unique_ptr<base::WorkerPool> checks;
     std::unique_ptr<Api> api;
     http::Router router;
     std::unique_ptr<http::Server> http;
@@ -126,12 +127,14 @@ Result<void> open_http(const Master::Options& options, auto& parts) {
     auto executor = token_of(parts.directory.executor_token_file());
     if (!executor) return fail(std::move(executor.error()));
     parts.workers = std::make_unique<base::WorkerPool>(2);
+    parts.checks = std::make_unique<base::WorkerPool>(1);
     parts.api = std::make_unique<Api>(
         *parts.engine,
         parts.catalog,
         *parts.dispatcher,
         *parts.blobs,
         *parts.workers,
+        *parts.checks,
         *parts.snapshots,
         options.durability == engine::Durability::sync ? "sync" : "relaxed"
     );
@@ -205,6 +208,7 @@ void Master::stop() {
     if (parts_->http) parts_->http->stop(base::seconds(5));
     if (parts_->dispatcher) parts_->dispatcher->stop();
     if (parts_->engine) parts_->engine->stop();
+    parts_->checks.reset();
     parts_->workers.reset();
     std::error_code ignored;
     std::filesystem::remove(parts_->directory.endpoint_file(), ignored);

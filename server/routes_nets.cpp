@@ -1,6 +1,6 @@
-#include "nets/check.hpp"
 #include "nets/schema.hpp"
 #include "server/api.hpp"
+#include "server/deploy_check.hpp"
 #include "server/views.hpp"
 
 #include <nlohmann/json.hpp>
@@ -16,47 +16,14 @@ using base::Result;
 
 namespace {
 
-struct Checked {
-    std::shared_ptr<const nets::Net> net;  // shared: it becomes the deployment's
-    Json warnings = Json::array();
-};
-
-// Errors refuse the deployment unless it is forced, which its record then says.
-Result<Checked> check_document(const std::string& body, bool force) {
-    const auto document = base::parse_json(body);
-    if (!document) return fail(document.error());
-    auto net = nets::compile(*document);
-    if (!net) return fail(std::move(net.error()));
-    Checked checked;
-    std::vector<base::ErrorDetail> errors;
-    for (const auto& finding : nets::check(*net)) {
-        if (finding.severity == nets::Severity::error && !force) {
-            errors.push_back({finding.pointer, ErrorCode::validation, finding.message});
-        }
-        checked.warnings.push_back(
-            {{"pointer", finding.pointer}, {"code", finding.code}, {"message", finding.message}}
-        );
-    }
-    if (!errors.empty()) {
-        return fail(base::Error{
-            ErrorCode::validation,
-            fmt::format("the net '{}' has {} errors", net->name, errors.size()),
-            "mend these, or deploy with force",
-            std::move(errors)
-        });
-    }
-    checked.net = std::make_shared<const nets::Net>(std::move(*net));
-    return checked;
-}
-
 Result<std::string> deployed_view(
-    const engine::State& state, const std::string& net, const Json& warnings, bool changed
+    const engine::State& state, const std::string& net, const std::string& warnings, bool changed
 ) {
     const auto entry = state.nets.find(net);
     if (entry == state.nets.end())
         return fail(ErrorCode::not_found, fmt::format("net '{}' is not deployed", net));
     Json view = net_view(state, net, entry->second);
-    view["warnings"] = warnings;
+    view["warnings"] = *base::parse_json(warnings);
     view["changed"] = changed;
     return base::canonical(view);
 }
@@ -68,13 +35,16 @@ http::Task<http::Response> deploy_net(Api& api, http::Request request) {
     if (!force) co_return http::error_response(force.error());
     auto asker = asker_of(request);
     if (!asker) co_return http::error_response(asker.error());
-    const engine::DeployOptions options{.forced = *force && **force == "true"};
-    auto checked = co_await on_worker<Checked>(api, [body = request.body, options] {
-        return check_document(body, options.forced);
+    const bool forced = *force && **force == "true";
+    if (api.checks.queued() >= checks_waiting_max)
+        co_return http::error_response(too_many_checks());
+    auto checked = co_await on_pool<CheckedNet>(api.checks, [body = request.body, forced] {
+        return check_for_deployment(body, forced);
     });
     if (!checked) co_return http::error_response(checked.error());
     const std::string model = request.parameter("m");
     const std::string net = checked->net->name;
+    const engine::DeployOptions options{.forced = checked->forced};
     auto answer = co_await write<std::string>(
         api,
         model,
@@ -261,7 +231,9 @@ void add_net_routes(http::Router& router, Api& api) {
         Method::post,
         "/api/models/{m}/nets",
         [&api](Request r) { return deploy_net(api, std::move(r)); },
-        {.description = "Deploy a net; the body is its document"}
+        {.description =
+             "Deploy a net; the body is its document. Errors of the check refuse it, unless "
+             "force=true"}
     );
     router.add(
         Method::get,

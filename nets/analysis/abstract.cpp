@@ -12,7 +12,9 @@
 namespace nets::analysis {
 namespace {
 
-constexpr std::uint64_t range_unfolded_max = 16;  ///< tokens between the `min` and `max` of `take`
+constexpr Count unfolded_max = 8;         ///< numbers of tokens tried where data decides how many
+constexpr Count range_unfolded_max = 16;  ///< tokens between the `min` and `max` of `take`
+constexpr std::size_t variants_max = 64;  ///< of one transition, by numbers of tokens
 
 using Kind = Abstraction::Kind;
 
@@ -44,9 +46,10 @@ public:
 
 private:
     void note(Kind kind, const std::string& element, std::string what, bool narrows = false) {
-        Abstraction made{
-            .kind = kind, .element = element, .what = std::move(what), .narrows = narrows
-        };
+        add({.kind = kind, .element = element, .what = std::move(what), .narrows = narrows});
+    }
+
+    void add(Abstraction made) {
         const auto& all = result_.abstracted;
         if (std::ranges::find(all, made) == all.end())
             result_.abstracted.push_back(std::move(made));
@@ -103,6 +106,14 @@ private:
         if (arc.where) note(Kind::data, transition.name, "'where' may match any token or none");
         if (arc.key) note(Kind::data, transition.name, "tokens may have equal keys or not");
         if (arc.age.us > 0) note(Kind::time, transition.name, "tokens may be old enough or not");
+        if (arc.any_case && net_.start) {
+            note(
+                Kind::environment,
+                transition.name,
+                "it also looks at tokens of other cases, and one case is tried alone",
+                true
+            );
+        }
         const auto place = place_of_[arc.place];
         for (PtTransition& variant : variants) {
             if (filtered || !place) variant.may_refuse = true;
@@ -116,6 +127,7 @@ private:
                     set_inhibit(variant, *place);
                 return;
             case ArcKind::reset:
+                if (filtered) return take_some(transition, *place, {.min = 0}, variants);
                 for (PtTransition& variant : variants)
                     set_reset(variant, *place);
                 return;
@@ -147,62 +159,85 @@ private:
         PlaceId place,
         std::vector<PtTransition>& variants
     ) {
-        const bool reads = arc.kind == ArcKind::read;
-        const auto for_all = [&](Count weight, bool empties) {
-            for (PtTransition& variant : variants) {
-                if (weight > 0) add_weight(reads ? variant.read : variant.consume, place, weight);
-                if (empties && !reads) set_reset(variant, place);
-            }
-        };
+        if (arc.kind == ArcKind::read) return look(arc, place, variants);
+        const bool filtered = arc.where || arc.key || arc.age.us > 0;
         if (const auto* fixed = std::get_if<FixedWeight>(&arc.take)) {
-            for_all(fixed->count, false);
-        } else if (std::holds_alternative<AllWeight>(arc.take)) {
-            for_all(1, true);
-        } else if (std::holds_alternative<AnyWeight>(arc.take)) {
-            for_all(0, true);
+            for (PtTransition& variant : variants)
+                add_weight(variant.consume, place, fixed->count);
         } else if (const auto* range = std::get_if<RangeWeight>(&arc.take)) {
-            take_range(transition, arc, place, *range, variants);
-        } else {
-            note(Kind::weight, transition.name, "a computed number of tokens is taken as 1", true);
+            take_some(
+                transition,
+                place,
+                {.min = range->min, .max = range->max, .most_there = !filtered},
+                variants
+            );
+        } else if (std::holds_alternative<ExpressionWeight>(arc.take)) {
             for (PtTransition& variant : variants)
                 variant.may_refuse = true;
-            for_all(1, false);
+            take_some(transition, place, {.min = 0}, variants);
+        } else {
+            const Count least = std::holds_alternative<AllWeight>(arc.take) ? 1 : 0;
+            if (filtered) return take_some(transition, place, {.min = least}, variants);
+            for (PtTransition& variant : variants) {
+                if (least > 0) add_weight(variant.consume, place, least);
+                set_reset(variant, place);
+            }
         }
     }
 
-    /// As many as there are, from `min` to `max`: one variant a number.
-    void take_range(
+    /// Taking nothing away, it needs the least number only.
+    static void look(const InputArc& arc, PlaceId place, std::vector<PtTransition>& variants) {
+        Count least = 0;
+        if (const auto* fixed = std::get_if<FixedWeight>(&arc.take)) least = fixed->count;
+        if (const auto* range = std::get_if<RangeWeight>(&arc.take)) least = range->min;
+        if (std::holds_alternative<AllWeight>(arc.take)) least = 1;
+        const bool computed = std::holds_alternative<ExpressionWeight>(arc.take);
+        for (PtTransition& variant : variants) {
+            if (least > 0) add_weight(variant.read, place, least);
+            variant.may_refuse = variant.may_refuse || computed;
+        }
+    }
+
+    struct Some {
+        Count min = 0;
+        std::optional<Count> max{};
+        bool most_there = false;  ///< takes as many as there are, up to `max`
+    };
+
+    /// A number of tokens: one variant each.
+    void take_some(
         const Transition& transition,
-        const InputArc& arc,
         PlaceId place,
-        const RangeWeight& range,
+        const Some& some,
         std::vector<PtTransition>& variants
     ) {
-        const bool unfold = arc.kind == ArcKind::consume && !arc.where &&
-                            range.max - range.min <= range_unfolded_max && variants.size() == 1;
-        if (!unfold) {
-            note(
-                Kind::weight,
-                transition.name,
-                "of a range of tokens the least number is taken",
-                true
+        const Count tried = some.min + (some.most_there ? range_unfolded_max : unfolded_max);
+        Count max = some.max ? std::min(*some.max, tried) : tried;
+        if (variants.size() * (max - some.min + 1) > variants_max) max = some.min;
+        if (!some.max || max < *some.max) {
+            add(
+                {.kind = Kind::weight,
+                 .element = transition.name,
+                 .what = fmt::format("takes a number of tokens, of which up to {} are tried", max),
+                 .narrows = true,
+                 .exact_up_to = max}
             );
-            for (PtTransition& variant : variants) {
-                variant.may_refuse = true;
-                const bool reads = arc.kind == ArcKind::read;
-                if (range.min > 0) {
-                    add_weight(reads ? variant.read : variant.consume, place, range.min);
-                }
+        }
+        std::vector<PtTransition> made;
+        for (const PtTransition& before : variants) {
+            for (Count n = some.min; n <= max; ++n) {
+                PtTransition& variant = made.emplace_back(before);
+                if (n > 0) add_weight(variant.consume, place, n);
+                const bool fewer = some.most_there && n < *some.max;
+                if (fewer && !inhibits(variant, place))
+                    variant.inhibit.push_back({.place = place, .weight = n + 1});
             }
-            return;
         }
-        const PtTransition before = variants[0];
-        variants.clear();
-        for (Count n = range.min; n <= range.max; ++n) {
-            PtTransition& variant = variants.emplace_back(before);
-            if (n > 0) add_weight(variant.consume, place, n);
-            if (n < range.max) variant.inhibit.push_back({.place = place, .weight = n + 1});
-        }
+        variants = std::move(made);
+    }
+
+    static bool inhibits(const PtTransition& variant, PlaceId place) {
+        return std::ranges::find(variant.inhibit, place, &PtArc::place) != variant.inhibit.end();
     }
 
     void add_timer(const Transition& transition, std::vector<PtTransition>& variants) {

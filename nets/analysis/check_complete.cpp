@@ -72,13 +72,14 @@ void answer_live(CheckRun& run, const StateSpace& space, const Components& compo
         return run.answer(Property::live, Answer::proved, all_markings(space));
     }
     const TransitionId group = run.group_of[static_cast<std::size_t>(at - live.begin())];
+    std::vector<TransitionId> ways;
+    for (TransitionId t = group; t < live.size(); ++t) {
+        if (run.group_of[t] == group) ways.push_back(t);
+    }
     const auto state = first_state_not_reaching(space, components, [&](StateId candidate) {
-        for (TransitionId t = group; t < live.size(); ++t) {
-            if (run.group_of[t] == group && space.packing.enabled(space.states[candidate], t)) {
-                return true;
-            }
-        }
-        return false;
+        return std::ranges::any_of(ways, [&](TransitionId t) {
+            return space.packing.enabled(space.states[candidate], t);
+        });
     });
     run.answer(
         Property::live,

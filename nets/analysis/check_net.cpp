@@ -2,11 +2,15 @@
 
 #include "nets/analysis/abstract.hpp"
 #include "nets/analysis/check.hpp"
+#include "nets/analysis/guards.hpp"
 #include "nets/lint.hpp"
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +25,9 @@ constexpr auto told_by_lint = std::to_array<std::string_view>(
 
 /// Without a start or an end to a case, to come to rest is what a net does.
 constexpr std::string_view rest = "deadlock";
+
+constexpr auto about_places = std::to_array<std::string_view>({"capacity_exceeded"});
+constexpr std::string_view contradiction = "contradiction";
 
 void withdraw(Verdict& verdict, const std::string& but) {
     // That a transition never fires says "never" as well.
@@ -38,6 +45,11 @@ void withdraw(Verdict& verdict, const std::string& but) {
 
 /// Where the abstraction can do less than the net, what it never does is no proof.
 void withdraw_proofs(Report& report) {
+    for (Abstraction& made : report.abstracted) {
+        const bool exact = made.exact_up_to && report.max_token_in_place &&
+                           *report.max_token_in_place <= *made.exact_up_to;
+        if (exact) made.narrows = false;
+    }
     const auto narrowing = std::ranges::find(report.abstracted, true, &Abstraction::narrows);
     if (narrowing == report.abstracted.end()) return;
     const std::string but = " for what was tried, but of '" + narrowing->element +
@@ -59,6 +71,115 @@ void withdraw_proofs(Report& report) {
     known(Property::deadlock_free, report.has_deadlock);
 }
 
+/// One case was looked at. Where cases give each other tokens, another may be what it waits for.
+void mind_other_cases(const Net& net, Report& report) {
+    const bool meet = std::ranges::any_of(net.places, [](const Place& place) {
+        return !place.cases && !place.shared;
+    });
+    if (!meet) return;
+    for (Finding& finding : report.findings) {
+        if (finding.severity != Severity::error) continue;
+        if (!finding.trace && finding.code != "never_fires") continue;
+        finding.severity = Severity::warning;
+        finding.message += " (alone; other cases may help it)";
+    }
+}
+
+/// What a case puts back belongs to it, unless the place strips the case.
+void tell_captured(const Net& net, Report& report) {
+    if (!net.start) return;
+    const auto puts = [](const std::optional<Outputs>& outputs, PlaceIndex place) {
+        return outputs &&
+               std::ranges::find(outputs->rules, place, &OutputRule::place) != outputs->rules.end();
+    };
+    for (PlaceIndex p = 0; p < net.places.size(); ++p) {
+        const Place& place = net.places[p];
+        if (place.shared || !place.cases || place.tokens.empty() || net.start == p) continue;
+        const auto at = std::ranges::find_if(net.transitions, [&](const Transition& transition) {
+            return puts(transition.out, p) || puts(transition.fail, p);
+        });
+        if (at == net.transitions.end()) continue;
+        Finding& made = report.findings.emplace_back();
+        made.severity = Severity::warning;
+        made.code = "resource_captured";
+        made.element = place.name;
+        made.pointer = base::pointer_child("/places", place.name);
+        made.message = fmt::format(
+            "what '{}' puts into '{}' belongs to its case and no other case can take it; if it is "
+            "for all of them, give the place \"cases\": false",
+            at->name,
+            place.name
+        );
+    }
+}
+
+/// Findings about the abstraction point at what of the document they are about.
+void point_into_document(const PtNet& abstraction, Report& report) {
+    for (Finding& finding : report.findings) {
+        if (finding.element.empty()) {
+            finding.pointer = "";
+            continue;
+        }
+        const auto at =
+            std::ranges::find(abstraction.transitions, finding.element, &PtTransition::id);
+        if (at != abstraction.transitions.end() && !at->origin.empty())
+            finding.element = at->origin;
+        const bool place = std::ranges::find(about_places, finding.code) != about_places.end();
+        finding.pointer = base::pointer_child(place ? "/places" : "/transitions", finding.element);
+    }
+}
+
+/// A contradiction of one way to come out is none of the transition: another way may be taken.
+void forgive_ways(const PtNet& abstraction, Report& report) {
+    const auto contradicts = [&](const PtTransition& transition) {
+        return std::ranges::any_of(report.findings, [&](const Finding& finding) {
+            return finding.code == contradiction && finding.element == transition.id;
+        });
+    };
+    std::set<std::string> possible;
+    for (const PtTransition& transition : abstraction.transitions) {
+        if (!contradicts(transition)) possible.insert(transition.origin);
+    }
+    std::set<std::string> told;
+    std::erase_if(report.findings, [&](const Finding& finding) {
+        if (finding.code != contradiction) return false;
+        const auto at =
+            std::ranges::find(abstraction.transitions, finding.element, &PtTransition::id);
+        return possible.contains(at->origin) || !told.insert(at->origin).second;
+    });
+}
+
+void add_lint(const Net& net, Report& report) {
+    for (nets::Finding& found : lint(net)) {
+        const bool dead = found.code == "transition_unreachable";
+        const bool known = std::ranges::any_of(report.findings, [&](const Finding& finding) {
+            return dead && finding.code == "never_fires" && finding.pointer == found.pointer;
+        });
+        if (known) continue;
+        Finding& made = report.findings.emplace_back();
+        made.severity =
+            found.severity == nets::Severity::error ? Severity::error : Severity::warning;
+        made.code = std::move(found.code);
+        made.message = std::move(found.message);
+        made.pointer = std::move(found.pointer);
+    }
+}
+
+/// "Yes" to a question about what can happen, where data may keep it from happening.
+void name_the_condition(const PtNet& abstraction, Report& report) {
+    const bool data = std::ranges::any_of(report.abstracted, [](const Abstraction& made) {
+        return made.kind == Abstraction::Kind::guard || made.kind == Abstraction::Kind::data;
+    });
+    if (!data || std::ranges::none_of(abstraction.transitions, &PtTransition::may_refuse)) return;
+    for (Verdict& verdict : report.verdicts) {
+        const bool possibility = verdict.property != Property::bounded &&
+                                 verdict.property != Property::one_safe &&
+                                 verdict.property != Property::proper_completion;
+        if (possibility && verdict.answer == Answer::proved)
+            verdict.reason += " (where the data let it)";
+    }
+}
+
 }  // namespace
 
 Report check(const Net& net, const Limits& limits, const ProgressCallback& progress) {
@@ -69,20 +190,13 @@ Report check(const Net& net, const Limits& limits, const ProgressCallback& progr
                std::ranges::find(told_by_lint, finding.code) != told_by_lint.end();
     });
     withdraw_proofs(report);
-    for (nets::Finding& found : lint(net)) {
-        const bool dead = found.code == "transition_unreachable";
-        const bool known = std::ranges::any_of(report.findings, [&](const Finding& finding) {
-            return dead && finding.code == "never_fires" &&
-                   found.pointer == "/transitions/" + finding.element;
-        });
-        if (known) continue;
-        report.findings.push_back(
-            {found.severity == nets::Severity::error ? Severity::error : Severity::warning,
-             std::move(found.code),
-             std::move(found.pointer),
-             std::move(found.message)}
-        );
-    }
+    name_the_condition(abstraction, report);
+    forgive_ways(abstraction, report);
+    point_into_document(abstraction, report);
+    mind_other_cases(net, report);
+    tell_captured(net, report);
+    add_lint(net, report);
+    std::ranges::move(guard_findings(net), std::back_inserter(report.findings));
     return report;
 }
 

@@ -18,41 +18,35 @@
 namespace nets::analysis {
 namespace {
 
-constexpr int exit_good = 0;
-constexpr int exit_errors_found = 1;
-constexpr int exit_unusable = 2;
-
-std::string explained(const base::Error& error, std::string_view file) {
-    std::string text = fmt::format("{}: {}\n", file, error.message);
-    for (const base::ErrorDetail& detail : error.details) {
-        text += fmt::format("  {}: {}\n", detail.pointer, detail.message);
-    }
-    if (!error.next.empty()) text += error.next + "\n";
-    return text;
+/// Every fault as a finding, so that programs read one shape.
+base::Json findings_of(const base::Error& error) {
+    base::Json findings = base::Json::array();
+    const auto add = [&](std::string_view pointer, base::ErrorCode code, std::string_view message) {
+        findings.push_back(
+            {{"severity", name(Severity::error)},
+             {"pointer", pointer},
+             {"code", base::name(code)},
+             {"message", message}}
+        );
+    };
+    for (const base::ErrorDetail& detail : error.details)
+        add(detail.pointer, detail.code, detail.message);
+    if (error.details.empty()) add("", error.code, error.message);
+    return findings;
 }
 
 CheckOutput unusable(const CheckRequest& request, const base::Error& error) {
-    CheckOutput output{.out = {}, .err = {}, .exit_code = exit_unusable};
-    if (!request.json) {
-        output.err = explained(error, request.file);
-        return output;
+    if (request.json) {
+        const base::Json json{{"ok", false}, {"findings", findings_of(error)}};
+        return {.out = json.dump(2) + "\n", .err = {}};
     }
-    base::Json details = base::Json::array();
+    std::string text = fmt::format("{}: {}\n", request.file, error.message);
     for (const base::ErrorDetail& detail : error.details) {
-        details.push_back(
-            {{"pointer", detail.pointer},
-             {"code", base::name(detail.code)},
-             {"message", detail.message}}
-        );
+        const auto at = detail.pointer.empty() ? "" : " at " + detail.pointer;
+        text += fmt::format("error{}: {}\n", at, detail.message);
     }
-    const base::Json json{
-        {"error",
-         {{"code", base::name(error.code)},
-          {"message", error.message},
-          {"details", std::move(details)}}}
-    };
-    output.out = json.dump(2) + "\n";
-    return output;
+    if (!error.next.empty()) text += error.next + "\n";
+    return {.out = {}, .err = std::move(text)};
 }
 
 base::Result<Net> net_of(std::string_view text) {
@@ -101,7 +95,7 @@ CheckOutput run_check(const CheckRequest& request, const ProgressCallback& progr
     return {
         .out = request.json ? to_json(*report).dump(2) + "\n" : explained(*report),
         .err = {},
-        .exit_code = report->has_errors() ? exit_errors_found : exit_good
+        .negative = report->has_errors()
     };
 }
 
@@ -116,7 +110,7 @@ CheckOutput run_pnml_export(const CheckRequest& request) {
         pnml::write({.net = std::move(plain_net), .place_positions = {}, .transition_positions = {}}
         );
     if (!xml) return unusable(request, xml.error());
-    return {.out = *xml, .err = {}, .exit_code = exit_good};
+    return {.out = *xml, .err = {}, .negative = false};
 }
 
 }  // namespace nets::analysis

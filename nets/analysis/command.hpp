@@ -21,15 +21,15 @@ struct CheckRequest {
 };
 
 struct CheckOutput {
-    std::string out;  ///< for standard output
-    std::string err;  ///< for standard error
-    /// 0: no errors; 1: errors were found in the net; 2: the file could not be read as a net.
-    int exit_code = 0;
+    std::string out;       ///< for standard output
+    std::string err;       ///< for standard error
+    bool negative = true;  ///< errors were found, or it is no net at all
 };
 
 CheckOutput run_check(const CheckRequest& request, const ProgressCallback& progress = {});
 
-/// PNML of a net document: its abstraction, without data. The same exit codes.
+/// PNML of a net document: its abstraction, without data, one case on its start. What cannot be
+/// said in PNML (inhibit and reset arcs, capacities) is an error.
 CheckOutput run_pnml_export(const CheckRequest& request);
 
 }  // namespace nets::analysis

@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace nets::analysis {
 namespace {
 
 constexpr std::size_t firings_shown_max = 40;
 constexpr std::size_t notes_shown_max = 20;
+constexpr std::size_t elements_shown_max = 6;
 
 /// What is asked, so that "yes" is the good answer.
 std::string_view question(Property property) {
@@ -91,10 +95,33 @@ std::string explained(const Trace& trace, std::string_view indent) {
 
 std::string explained(const Finding& finding) {
     std::string text = fmt::format("{}: {}", name(finding.severity), finding.message);
-    // Those of the document say where; those of the behaviour name what they are about themselves.
-    if (finding.element.starts_with('/')) text += fmt::format(" (at {})", finding.element);
+    // Those of the behaviour name what they are about themselves.
+    if (finding.pointer && !finding.pointer->empty() && !finding.trace) {
+        text += fmt::format(" (at {})", *finding.pointer);
+    }
     text += fmt::format(" [{}]\n", finding.code);
     if (finding.trace) text += explained(*finding.trace, "    ");
+    return text;
+}
+
+/// One line for each thing that was abstracted, with all that it was of.
+std::string abstracted_lines(const std::vector<Abstraction>& abstracted) {
+    std::vector<std::pair<std::string_view, std::vector<std::string>>> lines;
+    for (const Abstraction& abstraction : abstracted) {
+        auto at =
+            std::ranges::find(lines, abstraction.what, [](const auto& line) { return line.first; });
+        if (at == lines.end()) at = lines.insert(at, {abstraction.what, {}});
+        at->second.push_back("'" + abstraction.element + "'");
+    }
+    std::string text;
+    for (const auto& [what, elements] : lines) {
+        text += "  ";
+        for (std::size_t i = 0; i < std::min(elements.size(), elements_shown_max); ++i)
+            text += (i > 0 ? ", " : "") + elements[i];
+        if (elements.size() > elements_shown_max)
+            text += fmt::format(" and {} more", elements.size() - elements_shown_max);
+        text += fmt::format(": {}\n", what);
+    }
     return text;
 }
 
@@ -134,9 +161,7 @@ std::string explained(const Report& report) {
     }
     if (!report.abstracted.empty()) {
         text += "what this check cannot see, and so took either way:\n";
-        for (const Abstraction& abstraction : report.abstracted) {
-            text += fmt::format("  '{}': {}\n", abstraction.element, abstraction.what);
-        }
+        text += abstracted_lines(report.abstracted);
     }
     const auto count = [&](Severity severity) {
         return std::ranges::count(report.findings, severity, &Finding::severity);

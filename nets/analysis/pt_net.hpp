@@ -63,6 +63,8 @@ struct Abstraction {
     /// The real net can do things that this one cannot, so that nothing is proved by trying all of
     /// them. (Otherwise it is the other way round: this one can do all that the real one can.)
     bool narrows = false;
+    /// ... but only where some place can hold more tokens than this.
+    std::optional<Count> exact_up_to{};
     bool operator==(const Abstraction&) const = default;
 };
 std::string_view name(Abstraction::Kind kind);

@@ -36,6 +36,7 @@ Json json_of(const Finding& finding) {
     Json result{
         {"severity", name(finding.severity)}, {"code", finding.code}, {"message", finding.message}
     };
+    if (finding.pointer) result["pointer"] = *finding.pointer;
     if (!finding.element.empty()) result["element"] = finding.element;
     if (finding.trace) result["trace"] = json_of(*finding.trace);
     return result;
@@ -130,6 +131,7 @@ bool Report::has_errors() const {
 
 Json to_json(const Report& report) {
     Json result{
+        {"ok", !report.has_errors()},
         {"net", report.net},
         {"places", report.places},
         {"transitions", report.transitions},

@@ -54,6 +54,7 @@ struct Finding {
     std::string element;  ///< id of the place or transition; empty: the net
     std::string message;
     std::optional<Trace> trace{};
+    std::optional<std::string> pointer{};  ///< RFC 6901, for findings about a net document
 };
 
 struct NamedInvariant {

@@ -56,7 +56,7 @@ void check_growth(const analysis::PtNet& net, const analysis::Report& report) {
     }
 }
 
-#ifdef NDEBUG
+#ifdef __OPTIMIZE__
 constexpr double states_explored_max = 5e6;
 constexpr std::uint64_t limit_test_states = 200'000;
 #else
