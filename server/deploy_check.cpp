@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
@@ -19,11 +20,18 @@ namespace {
 
 namespace analysis = nets::analysis;
 
+constexpr std::uint64_t transitions_looked_at_max = 1'000'000'000;
+
 /// Counts, so that a net gets the same answer on every machine.
-constexpr analysis::Limits deployment_limits{
-    .states_max = analysis::deployment_states_max,
-    .memory_bytes_max = std::size_t{256} << 20U,
-};
+analysis::Limits deployment_limits(const nets::Net& net) {
+    return {
+        .states_max = std::min<std::uint64_t>(
+            analysis::deployment_states_max,
+            transitions_looked_at_max / (net.transitions.size() + 1)
+        ),
+        .memory_bytes_max = std::size_t{256} << 20U,
+    };
+}
 
 constexpr std::size_t firings_told_max = 40;
 
@@ -71,7 +79,7 @@ Result<CheckedNet> check_for_deployment(const std::string& document, bool force)
     if (!json) return fail(json.error());
     auto net = nets::compile(*json);
     if (!net) return fail(std::move(net.error()));
-    const auto report = analysis::check(*net, deployment_limits);
+    const auto report = analysis::check(*net, deployment_limits(*net));
     const bool errors = report.has_errors();
     if (errors && !force) return fail(refusal(*net, report));
     CheckedNet checked;

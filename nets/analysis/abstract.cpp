@@ -50,8 +50,7 @@ private:
     }
 
     void add(Abstraction made) {
-        const auto& all = result_.abstracted;
-        if (std::ranges::find(all, made) == all.end())
+        if (noted_.emplace(made.element, made.what).second)
             result_.abstracted.push_back(std::move(made));
     }
 
@@ -344,6 +343,7 @@ private:
     std::vector<PlaceId> fed_;
     std::vector<std::int64_t> priorities_;  ///< one a transition of the result
     std::set<std::string> ids_;
+    std::set<std::pair<std::string, std::string>> noted_;
 };
 
 }  // namespace

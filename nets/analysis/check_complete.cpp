@@ -40,12 +40,13 @@ void answer_deadlock(CheckRun& run, const StateSpace& space) {
 void answer_quasi_live(CheckRun& run, const StateSpace& space) {
     std::size_t dead = 0;
     const auto fires = run.any_of_group(space.fires);
+    std::vector<std::uint8_t> told(fires.size(), 0);
+    for (const EmptySiphon::Dead& known : run.siphon.dead)
+        told[known.transition] = 1;
     for (TransitionId t = 0; t < fires.size(); ++t) {
         if (fires[t] != 0 || run.group_of[t] != t) continue;
         ++dead;
-        const bool known = std::ranges::find(run.siphon.dead, t, &EmptySiphon::Dead::transition) !=
-                           run.siphon.dead.end();
-        if (known) continue;
+        if (told[t] != 0) continue;
         const PtTransition& transition = run.net.transitions[t];
         run.report.findings.push_back(
             {Severity::error,

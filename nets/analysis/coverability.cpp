@@ -8,7 +8,8 @@ namespace nets::analysis {
 namespace {
 
 constexpr Count many = ~Count{0};  ///< arbitrarily many tokens
-constexpr std::uint32_t nodes_between_looks = 256;
+constexpr std::size_t places_between_looks = 65'536;
+constexpr std::size_t places_held_max = 32'000'000;  ///< of all markings together: 256 MiB
 /// After the first pump each new marking is held against all that are unlimited somewhere.
 constexpr std::uint64_t nodes_after_pump_max = 2'000;
 
@@ -31,7 +32,10 @@ bool at_most(const Marking& low, const Marking& high) {
 class Tree {
 public:
     Tree(const PtNet& net, const Marking& initial, Budget& budget, std::uint64_t nodes_max)
-        : budget_(budget), nodes_max_(nodes_max), touches_(all_touches(net)) {
+        : budget_(budget),
+          nodes_max_(std::min<std::uint64_t>(nodes_max, places_held_max / (net.places.size() + 1))),
+          nodes_between_looks_(places_between_looks / (net.places.size() + 1) + 1),
+          touches_(all_touches(net)) {
         for (const std::vector<Touch>& of_transition : touches_) {
             for (const Touch& touch : of_transition) {
                 if (touch.below) monotone_ = false;
@@ -44,7 +48,7 @@ public:
     Coverability run() {
         for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
             if (nodes_.size() > nodes_max_) return finished(false);
-            if (node % nodes_between_looks == 0) {
+            if (node % nodes_between_looks_ == 0) {
                 if (budget_.out_of_time()) return finished(false);
                 budget_.report({.phase = "boundedness", .states = nodes_.size()});
             }
@@ -160,6 +164,7 @@ private:
 
     Budget& budget_;
     std::uint64_t nodes_max_;
+    std::size_t nodes_between_looks_;
     std::vector<std::vector<Touch>> touches_;
     bool monotone_ = true;
     std::vector<Node> nodes_;

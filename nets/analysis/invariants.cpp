@@ -9,6 +9,7 @@ namespace nets::analysis {
 namespace {
 
 constexpr std::size_t rows_max = 2'000;
+constexpr std::size_t nodes_max = 6'000;  ///< of larger nets none are computed: it takes too long
 
 /// One line of Farkas' table: what is left to cancel, and the combination that it is made of.
 struct Row {
@@ -191,9 +192,14 @@ std::vector<Row> unit_rows(
     return rows;
 }
 
+bool too_large(const PtNet& net) {
+    return net.places.size() + net.transitions.size() > nodes_max;
+}
+
 }  // namespace
 
 Invariants place_invariants(const PtNet& net, const Marking& initial, const Budget& budget) {
+    if (too_large(net)) return {.found = {}, .complete = false};
     std::vector<std::vector<Term>> changes(net.places.size());
     std::vector<bool> emptied(net.places.size(), false);
     for (TransitionId t = 0; t < net.transitions.size(); ++t) {
@@ -230,6 +236,7 @@ Invariants place_invariants(const PtNet& net, const Marking& initial, const Budg
 }
 
 Invariants transition_invariants(const PtNet& net, const Budget& budget) {
+    if (too_large(net)) return {.found = {}, .complete = false};
     std::vector<std::vector<Term>> changes(net.transitions.size());
     std::vector<bool> resets(net.transitions.size(), false);
     for (TransitionId t = 0; t < net.transitions.size(); ++t) {

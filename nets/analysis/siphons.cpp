@@ -8,6 +8,8 @@ namespace nets::analysis {
 namespace {
 
 constexpr std::size_t search_nodes_max = 20'000;
+/// Places looked at or remembered by a search: what it costs, in time and in memory.
+constexpr std::size_t search_places_max = 200'000'000;
 
 /// Which transitions need, and which fill, which places; read arcs count as both.
 struct Flow {
@@ -42,29 +44,47 @@ Flow flow_of(const PtNet& net) {
 
 using Set = std::vector<std::uint8_t>;  ///< of places: 1 = in it
 
-bool any_in(const std::vector<PlaceId>& places, const Set& set) {
-    return std::ranges::any_of(places, [&](PlaceId place) { return set[place] != 0; });
+/// Where `shrink` looks: a place stays in the set only while each of the transitions that have it
+/// among their `targets` has one of its `answers` in it.
+struct Rule {
+    const std::vector<std::vector<PlaceId>>& answers;           ///< of each transition
+    const std::vector<std::vector<TransitionId>>& answered_by;  ///< the same, of each place
+    const std::vector<std::vector<PlaceId>>& targets;           ///< of each transition
+};
+
+/// The largest siphon inside a set is what this leaves of it.
+Rule siphon_rule(const Flow& flow) {
+    return {.answers = flow.needs, .answered_by = flow.needers, .targets = flow.fills};
 }
 
-/// Takes places out of `set` until, for each place left, all of `sources` have one of `answers` in
-/// it. With fillers and needs that makes the largest siphon inside, with needers and fills the
-/// largest trap.
-void shrink(
-    Set& set,
-    const std::vector<std::vector<TransitionId>>& sources,
-    const std::vector<std::vector<PlaceId>>& answers
-) {
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (PlaceId place = 0; place < set.size(); ++place) {
+Rule trap_rule(const Flow& flow) {
+    return {.answers = flow.fills, .answered_by = flow.fillers, .targets = flow.needs};
+}
+
+/// Takes places out of `set` until the rule holds.
+void shrink(Set& set, const Rule& rule) {
+    std::vector<std::size_t> answers(rule.answers.size(), 0);
+    std::vector<PlaceId> gone;
+    const auto take_targets = [&](std::size_t transition) {
+        for (const PlaceId place : rule.targets[transition]) {
             if (set[place] == 0) continue;
-            const bool stays = std::ranges::all_of(sources[place], [&](TransitionId transition) {
-                return any_in(answers[transition], set);
-            });
-            if (!stays) {
-                set[place] = 0;
-                changed = true;
-            }
+            set[place] = 0;
+            gone.push_back(place);
+        }
+    };
+    for (std::size_t t = 0; t < answers.size(); ++t) {
+        answers[t] = static_cast<std::size_t>(
+            std::ranges::count_if(rule.answers[t], [&](PlaceId place) { return set[place] != 0; })
+        );
+    }
+    for (std::size_t t = 0; t < answers.size(); ++t) {
+        if (answers[t] == 0) take_targets(t);
+    }
+    while (!gone.empty()) {
+        const PlaceId place = gone.back();
+        gone.pop_back();
+        for (const TransitionId transition : rule.answered_by[place]) {
+            if (answers[transition] > 0 && --answers[transition] == 0) take_targets(transition);
         }
     }
 }
@@ -102,13 +122,16 @@ public:
         open_.push_back(std::move(all));
         std::size_t steps = 0;
         while (!open_.empty()) {
+            places_ += initial_.size();
             if (++steps > search_nodes_max || budget_.out_of_time()) return {};
+            if (places_ > search_places_max) return {};
             Branch branch = std::move(open_.back());
             open_.pop_back();
             if (auto siphon = look_at(std::move(branch))) {
                 return {.answer = SiphonTrap::fails, .siphon = members(*siphon)};
             }
         }
+        if (places_ > search_places_max) return {};
         return {.answer = SiphonTrap::holds, .siphon = {}};
     }
 
@@ -120,19 +143,21 @@ private:
 
     std::optional<Set> look_at(Branch branch) {
         Set& siphon = branch.allowed;
-        shrink(siphon, flow_.fillers, flow_.needs);
+        shrink(siphon, siphon_rule(flow_));
         for (PlaceId place = 0; place < siphon.size(); ++place) {
             if (branch.required[place] != 0 && siphon[place] == 0) return std::nullopt;
         }
         if (std::ranges::none_of(siphon, [](auto in) { return in != 0; })) return std::nullopt;
         Set required_trap = branch.required;
-        shrink(required_trap, flow_.needers, flow_.fills);
+        shrink(required_trap, trap_rule(flow_));
         if (holds_token(required_trap, initial_)) return std::nullopt;
         Set trap = siphon;
-        shrink(trap, flow_.needers, flow_.fills);
+        shrink(trap, trap_rule(flow_));
         if (!holds_token(trap, initial_)) return std::move(siphon);
         for (const PlaceId place : members(trap)) {
             if (branch.required[place] != 0) continue;
+            places_ += initial_.size();
+            if (places_ > search_places_max) return std::nullopt;
             Branch without = branch;
             without.allowed[place] = 0;
             open_.push_back(std::move(without));
@@ -145,6 +170,7 @@ private:
     const Marking& initial_;
     const Budget& budget_;
     std::vector<Branch> open_;
+    std::size_t places_ = 0;
 };
 
 bool weights_are_one(const PtNet& net) {
@@ -163,7 +189,7 @@ EmptySiphon largest_empty_siphon(const PtNet& net, const Marking& initial) {
     Set set(initial.size(), 0);
     for (PlaceId place = 0; place < set.size(); ++place)
         set[place] = initial[place] == 0 ? 1 : 0;
-    shrink(set, flow.fillers, flow.needs);
+    shrink(set, siphon_rule(flow));
     EmptySiphon result{.places = members(set), .dead = {}};
     for (TransitionId t = 0; t < net.transitions.size(); ++t) {
         const auto missing =

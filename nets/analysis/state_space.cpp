@@ -11,7 +11,8 @@ namespace {
 
 /// Successors are looked up this many at a time, so that the waits for memory overlap.
 constexpr std::size_t batch_edges = 64;
-constexpr std::uint64_t states_between_looks = 1024;
+constexpr std::uint64_t states_between_looks_max = 1024;
+constexpr std::uint64_t transitions_between_looks = 4'000'000;
 
 class Explorer {
 public:
@@ -23,7 +24,10 @@ public:
           stubborn_(options.stubborn),
           states_max_(options.states_max.value_or(budget.limits().states_max)),
           space_(empty_space(net, initial, options)),
-          maxima_(space_.packing) {
+          maxima_(space_.packing),
+          states_between_looks_(std::clamp<std::uint64_t>(
+              transitions_between_looks / (net.transitions.size() + 1), 1, states_between_looks_max
+          )) {
         const auto state = space_.packing.pack(initial);
         space_.states.insert(state.data(), space_.states.hash(state.data()));
         *space_.parents.append() = 0;
@@ -33,7 +37,7 @@ public:
         while (!space_.stopped && next_ < space_.states.size()) {
             fill_batch();
             resolve_batch();
-            if (next_ / states_between_looks != looked_) look_at_limits();
+            if (next_ / states_between_looks_ != looked_) look_at_limits();
         }
         maxima_.settle(space_.packing);
         space_.place_max = maxima_.per_place();
@@ -129,7 +133,7 @@ private:
     }
 
     void look_at_limits() {
-        looked_ = next_ / states_between_looks;
+        looked_ = next_ / states_between_looks_;
         if (budget_.out_of_time()) space_.stopped = LimitHit::time;
         if (space_.bytes() > budget_.limits().memory_bytes_max) space_.stopped = LimitHit::memory;
         budget_.report({.phase = "states", .states = space_.states.size(), .edges = space_.edges});
@@ -142,6 +146,7 @@ private:
     std::vector<std::uint8_t> selected_;
     StateSpace space_;
     MarkingMaxima maxima_;
+    std::uint64_t states_between_looks_;
     StateId next_ = 0;  ///< the first state that is not expanded; all before it are, batch apart
     std::uint64_t looked_ = 0;
     std::vector<Successor> batch_;
