@@ -14,6 +14,7 @@ namespace {
 
 constexpr Count unfolded_max = 8;         ///< numbers of tokens tried where data decides how many
 constexpr Count range_unfolded_max = 16;  ///< tokens between the `min` and `max` of `take`
+constexpr std::size_t or_join_arcs_max = 6;
 constexpr std::size_t variants_max = 64;  ///< of one transition, by numbers of tokens
 
 using Kind = Abstraction::Kind;
@@ -75,8 +76,11 @@ private:
     void add_transition(const Transition& transition) {
         std::vector<PtTransition> variants(1);
         variants[0].origin = transition.name;
-        for (const InputArc& arc : transition.in)
-            add_input(transition, arc, variants);
+        for (const InputArc& arc : transition.in) {
+            if (!transition.or_join || arc.kind != ArcKind::consume)
+                add_input(transition, arc, variants);
+        }
+        if (transition.or_join) join_some(transition, variants);
         if (transition.guard) {
             note(Kind::guard, transition.name, "its guard may go either way");
             for (PtTransition& variant : variants)
@@ -120,10 +124,7 @@ private:
         if (!place) return;
         switch (arc.kind) {
             case ArcKind::inhibit:
-                // A filtered one looks at some tokens only: it may let pass what it would stop.
-                if (filtered) return;
-                for (PtTransition& variant : variants)
-                    set_inhibit(variant, *place);
+                inhibit(arc, *place, filtered, variants);
                 return;
             case ArcKind::reset:
                 if (filtered) return take_some(transition, *place, {.min = 0}, variants);
@@ -137,12 +138,61 @@ private:
         }
     }
 
-    static void set_inhibit(PtTransition& variant, PlaceId place) {
+    /// `join: or` takes from every input that holds tokens: one variant for each such choice. That
+    /// it waits while more can arrive is left out.
+    void join_some(const Transition& transition, std::vector<PtTransition>& variants) {
+        note(
+            Kind::environment,
+            transition.name,
+            "its 'join' waits while more can arrive: it is tried without waiting"
+        );
+        std::vector<const InputArc*> arcs;
+        for (const InputArc& arc : transition.in) {
+            if (arc.kind == ArcKind::consume) arcs.push_back(&arc);
+        }
+        if (arcs.size() > or_join_arcs_max) {
+            note(Kind::environment, transition.name, "only some choices of inputs are tried", true);
+            arcs.resize(or_join_arcs_max);
+        }
+        std::vector<PtTransition> made;
+        for (std::size_t choice = 1; choice < std::size_t{1} << arcs.size(); ++choice) {
+            std::vector<PtTransition> chosen = variants;
+            for (std::size_t i = 0; i < arcs.size(); ++i) {
+                if ((choice >> i & 1U) != 0) {
+                    add_input(transition, *arcs[i], chosen);
+                } else if (const auto place = place_of_[arcs[i]->place]) {
+                    for (PtTransition& variant : chosen)
+                        set_inhibit(variant, *place, 1);
+                }
+            }
+            made.insert(made.end(), chosen.begin(), chosen.end());
+        }
+        for (PtTransition& variant : made)
+            variant.may_refuse = true;
+        variants = std::move(made);
+    }
+
+    static void inhibit(
+        const InputArc& arc, PlaceId place, bool filtered, std::vector<PtTransition>& variants
+    ) {
+        const auto* const fixed = std::get_if<FixedWeight>(&arc.take);
+        for (PtTransition& variant : variants) {
+            // One that looks at some tokens only, or for a number that is computed, may let pass
+            // what it would stop.
+            if (filtered || fixed == nullptr) {
+                variant.may_refuse = true;
+                continue;
+            }
+            set_inhibit(variant, place, fixed->count);
+        }
+    }
+
+    static void set_inhibit(PtTransition& variant, PlaceId place, Count weight) {
         const auto at = std::ranges::find(variant.inhibit, place, &PtArc::place);
         if (at == variant.inhibit.end()) {
-            variant.inhibit.push_back({.place = place});
+            variant.inhibit.push_back({.place = place, .weight = weight});
         } else {
-            at->weight = 1;
+            at->weight = std::min(at->weight, weight);
         }
     }
 

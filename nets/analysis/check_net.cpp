@@ -3,7 +3,7 @@
 #include "nets/analysis/abstract.hpp"
 #include "nets/analysis/check.hpp"
 #include "nets/analysis/guards.hpp"
-#include "nets/lint.hpp"
+#include "nets/check.hpp"
 
 #include <algorithm>
 #include <array>
@@ -113,6 +113,26 @@ void tell_captured(const Net& net, Report& report) {
     }
 }
 
+/// An or-join that does not wait can come to what one that waits never does.
+void mind_or_joins(const Net& net, Report& report) {
+    if (std::ranges::none_of(net.transitions, &Transition::or_join)) return;
+    for (Verdict& verdict : report.verdicts) {
+        if (verdict.answer != Answer::refuted || !verdict.trace || verdict.trace->certain) continue;
+        verdict.answer = Answer::unknown;
+        verdict.reason += " - if an or-join does not wait; whether it does was not looked at";
+    }
+    const Verdict* const completes = report.verdict(Property::option_to_complete);
+    const Verdict* const proper = report.verdict(Property::proper_completion);
+    const auto open = [](const Verdict* verdict) {
+        return verdict != nullptr && verdict->answer == Answer::unknown;
+    };
+    for (Verdict& verdict : report.verdicts) {
+        if (verdict.property != Property::sound || !(open(completes) || open(proper))) continue;
+        verdict.answer = Answer::unknown;
+        verdict.reason = "it depends on an or-join";
+    }
+}
+
 /// Findings about the abstraction point at what of the document they are about.
 void point_into_document(const PtNet& abstraction, Report& report) {
     for (Finding& finding : report.findings) {
@@ -149,8 +169,8 @@ void forgive_ways(const PtNet& abstraction, Report& report) {
     });
 }
 
-void add_lint(const Net& net, Report& report) {
-    for (nets::Finding& found : lint(net)) {
+void add_document_findings(const Net& net, Report& report) {
+    for (nets::Finding& found : nets::check(net)) {
         const bool dead = found.code == "transition_unreachable";
         const bool known = std::ranges::any_of(report.findings, [&](const Finding& finding) {
             return dead && finding.code == "never_fires" && finding.pointer == found.pointer;
@@ -190,12 +210,13 @@ Report check(const Net& net, const Limits& limits, const ProgressCallback& progr
                std::ranges::find(told_by_lint, finding.code) != told_by_lint.end();
     });
     withdraw_proofs(report);
+    mind_or_joins(net, report);
     name_the_condition(abstraction, report);
     forgive_ways(abstraction, report);
     point_into_document(abstraction, report);
     mind_other_cases(net, report);
     tell_captured(net, report);
-    add_lint(net, report);
+    add_document_findings(net, report);
     std::ranges::move(guard_findings(net), std::back_inserter(report.findings));
     return report;
 }

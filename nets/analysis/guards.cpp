@@ -63,7 +63,7 @@ std::optional<Taker> simple(const Transition& transition, PlaceIndex place) {
 
 class GuardCheck {
 public:
-    explicit GuardCheck(const Net& net) : net_(net), document_(base::parse_json(net.document)) {}
+    explicit GuardCheck(const Net& net) : net_(net) {}
 
     std::vector<Finding> run() {
         std::vector<std::vector<const Transition*>> touching(net_.places.size());
@@ -118,9 +118,10 @@ private:
             if (where) asked.push_back({.program = &*where, .alias = where_name});
             if (guard) asked.push_back({.program = &*guard, .alias = taker.input().alias});
         }
-        if (!document_) return telling_tokens(asked, nullptr);
-        const Json& declared = document_->at("places").at(net_.places[place].name);
-        return telling_tokens(asked, declared.contains("schema") ? &declared["schema"] : nullptr);
+        const auto& schema = net_.places[place].schema;
+        if (!schema) return telling_tokens(asked, nullptr);
+        const auto document = base::parse_json(schema->document);
+        return telling_tokens(asked, document ? &*document : nullptr);
     }
 
     /// Two that both ask, and still both get the token, with nothing to say who goes first.
@@ -172,7 +173,6 @@ private:
     }
 
     const Net& net_;
-    base::Result<Json> document_;
     std::vector<Finding> findings_;
 };
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t search_nodes_max = 20'000;
 /// Places looked at or remembered by a search: what it costs, in time and in memory.
-constexpr std::size_t search_places_max = 200'000'000;
+constexpr std::size_t search_places_max = 50'000'000;
 
 /// Which transitions need, and which fill, which places; read arcs count as both.
 struct Flow {

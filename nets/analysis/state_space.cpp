@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t batch_edges = 64;
 constexpr std::uint64_t states_between_looks_max = 1024;
 constexpr std::uint64_t transitions_between_looks = 4'000'000;
+constexpr std::size_t words_between_looks = 4'000'000;  ///< of successors written
+constexpr std::size_t batch_words_max = 500'000;
 
 class Explorer {
 public:
@@ -28,6 +30,7 @@ public:
           states_between_looks_(std::clamp<std::uint64_t>(
               transitions_between_looks / (net.transitions.size() + 1), 1, states_between_looks_max
           )) {
+        batch_edges_max_ = std::max(batch_edges, batch_words_max / (space_.packing.words() + 1));
         const auto state = space_.packing.pack(initial);
         space_.states.insert(state.data(), space_.states.hash(state.data()));
         *space_.parents.append() = 0;
@@ -37,7 +40,10 @@ public:
         while (!space_.stopped && next_ < space_.states.size()) {
             fill_batch();
             resolve_batch();
-            if (next_ / states_between_looks_ != looked_) look_at_limits();
+            if (next_ / states_between_looks_ != looked_ ||
+                words_since_look_ > words_between_looks) {
+                look_at_limits();
+            }
         }
         maxima_.settle(space_.packing);
         space_.place_max = maxima_.per_place();
@@ -66,29 +72,38 @@ private:
         return space;
     }
 
+    /// Ends in the midst of a state where that one has too many successors, and goes on there.
     void fill_batch() {
         while (batch_.size() < batch_edges && next_ < space_.states.size()) {
-            const std::size_t before = batch_.size();
             const std::uint64_t* state = space_.states[next_];
-            if (stubborn_ != nullptr) select(state);
-            for (TransitionId t = 0; t < space_.packing.transitions(); ++t) {
+            if (stubborn_ != nullptr && at_ == 0) select(state);
+            const std::size_t before = batch_.size();
+            for (TransitionId t = at_; t < space_.packing.transitions(); ++t) {
                 if (stubborn_ != nullptr && selected_[t] == 0) continue;
                 if (!space_.packing.enabled(state, t)) continue;
+                if (batch_.size() >= batch_edges_max_) return leave_at(t, batch_.size() - before);
                 std::uint64_t* const after = room(batch_.size());
                 if (!space_.packing.fire(state, t, after)) {
-                    batch_.resize(before);
+                    leave_at(t, batch_.size() - before);
                     resolve_batch();
-                    widen(next_, t);
-                    return;
+                    return widen(next_, t);
                 }
                 space_.fires[t] = 1;
                 const std::uint64_t hash = space_.states.hash(after);
                 space_.states.prefetch_slot(hash);
                 batch_.push_back({.hash = hash, .source = next_});
             }
-            see(next_, batch_.size() - before);
+            fired_ += batch_.size() - before;
+            see(next_, fired_);
             ++next_;
+            at_ = 0;
+            fired_ = 0;
         }
+    }
+
+    void leave_at(TransitionId t, std::size_t fired) {
+        at_ = t;
+        fired_ += fired;
     }
 
     void select(const std::uint64_t* state) {
@@ -120,6 +135,7 @@ private:
             if (found.inserted) *space_.parents.append() = batch_[i].source;
             if (keep_edges_) *space_.targets.append() = found.id;
         }
+        words_since_look_ += batch_.size() * words;
         batch_.clear();
         if (space_.states.size() > states_max_) space_.stopped = LimitHit::states;
     }
@@ -134,6 +150,7 @@ private:
 
     void look_at_limits() {
         looked_ = next_ / states_between_looks_;
+        words_since_look_ = 0;
         if (budget_.out_of_time()) space_.stopped = LimitHit::time;
         if (space_.bytes() > budget_.limits().memory_bytes_max) space_.stopped = LimitHit::memory;
         budget_.report({.phase = "states", .states = space_.states.size(), .edges = space_.edges});
@@ -147,8 +164,12 @@ private:
     StateSpace space_;
     MarkingMaxima maxima_;
     std::uint64_t states_between_looks_;
-    StateId next_ = 0;  ///< the first state that is not expanded; all before it are, batch apart
+    StateId next_ = 0;     ///< the first state that is not expanded; all before it are, batch apart
+    TransitionId at_ = 0;  ///< of `next_`: the first transition that was not tried
+    std::size_t fired_ = 0;  ///< of `next_`: successors so far
     std::uint64_t looked_ = 0;
+    std::size_t words_since_look_ = 0;
+    std::size_t batch_edges_max_ = batch_edges;
     std::vector<Successor> batch_;
     std::vector<std::uint64_t> successors_;
 };

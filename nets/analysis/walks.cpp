@@ -8,6 +8,7 @@ namespace nets::analysis {
 namespace {
 
 constexpr std::uint64_t steps_between_looks = 1024;
+constexpr std::size_t nodes_a_step = 64;  ///< looked at in about the time of a step
 
 class Walker {
 public:
@@ -43,7 +44,9 @@ public:
 
 private:
     void walk() {
-        ++steps_;  // a walk without a step ends as well
+        // To begin costs as well, so that walks without a step come to an end.
+        steps_ += 1 + (initial_.size() + touches_.size()) / nodes_a_step;
+        if (out_of_time_ = budget_.out_of_time(); out_of_time_) return;
         Marking marking = initial_;
         Count total = std::accumulate(marking.begin(), marking.end(), Count{0});
         std::vector<std::uint8_t> can(touches_.size(), 0);

@@ -38,7 +38,7 @@ TEST_CASE("net check ends with 1 and the way into the trouble where a case can g
     const auto file = lab.write("net.json", half_a_join().dump());
     const auto said = lab.run({"net", "check", file});
     CHECK(said.exit == 1);
-    CHECK(said.out.contains("fire: split, weigh (fail: failed), measure"));
+    CHECK(said.out.contains("fire: split, measure, weigh (fail: failed)"));
     const auto json = lab.run({"net", "check", file, "--json"});
     CHECK(json.exit == 1);
     const auto report = *base::parse_json(json.out);
@@ -97,8 +97,8 @@ TEST_CASE("a net with errors is deployed only when forced, and the log tells tha
     CHECK(forced.out.contains("stuck"));
     const auto log = lab.events();
     const auto& record = log.back();
-    CHECK(record.at("type") == "net_deployed");
-    CHECK(record.at("data").at("forced") == true);
+    CHECK(record.at("type") == "net.deployed");
+    CHECK(record.at("data").at("info").at("forced") == true);
     CHECK(record.at("actor") == "admin");
 }
 
@@ -108,5 +108,5 @@ TEST_CASE("forcing what has no errors leaves no mark in the log") {
     auto net = half_a_join();
     net["transitions"]["weigh"].erase("fail");
     CHECK(lab.run({"net", "deploy", "-", "--force"}, net.dump()).exit == 0);
-    CHECK_FALSE(lab.events().back().at("data").contains("forced"));
+    CHECK_FALSE(lab.events().back().at("data").at("info").contains("forced"));
 }

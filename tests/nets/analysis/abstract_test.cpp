@@ -135,6 +135,119 @@ TEST_CASE("what 'each' makes is not tried in full, so nothing is proved by it") 
     CHECK_FALSE(report.has_errors());
 }
 
+TEST_CASE("an inhibit arc and a reset arc are what they are") {
+    const auto net = analysis::abstracted(compiled(
+        three_places + R"(, "busy": {}, "copy": {})",
+        R"("split": {"in": {"x": "in"}, "out": {"busy": "${x}", "copy": "${x}"}},
+           "wait": {"in": {"c": "copy", "b": {"place": "busy", "arc": "inhibit", "take": 2}},
+                    "out": {"out": "${c}"}},
+           "stop": {"in": {"c": "copy", "b": {"place": "busy", "arc": "reset"}},
+                    "out": {"out": "${c}"}})"
+    ));
+    const auto of = [&](std::string_view id) {
+        return *std::ranges::find(net.transitions, id, &analysis::PtTransition::id);
+    };
+    REQUIRE(of("wait").inhibit.size() == 1);
+    CHECK(of("wait").inhibit[0].weight == 2);
+    CHECK(of("stop").reset.size() == 1);
+    CHECK_FALSE(of("wait").may_refuse);
+    CHECK_FALSE(of("stop").may_refuse);
+    CHECK(net.abstracted.empty());
+}
+
+TEST_CASE("a filtered inhibit or reset arc proves nothing that depends on what it leaves") {
+    const std::string places = three_places + R"(, "busy": {})";
+    const std::string split =
+        R"("split": {"in": {"x": "in"}, "out": {"busy": "${x}", "out": "${x}"}})";
+    const auto reset = analysis::check(
+        compiled(places, split + R"(, "stop": {"in": {"o": "out",
+                "b": {"place": "busy", "arc": "reset", "where": "token.mine"}},
+                "out": {"bad": "${o}"}})"),
+        {}
+    );
+    // What is left in `busy` keeps the case open: taking all of it would hide that.
+    CHECK(answer(reset, Property::option_to_complete) == Answer::refuted);
+    const auto inhibit = analysis::check(
+        compiled(places, split + R"(, "pass": {"in": {"o": "out",
+                "b": {"place": "busy", "arc": "inhibit", "where": "token.mine"}},
+                "out": {"bad": "${o}"}})"),
+        {}
+    );
+    CHECK(answer(inhibit, Property::quasi_live) == Answer::proved);
+}
+
+TEST_CASE("as many tokens as there are, in a range, all or any, are taken exactly") {
+    const std::string split =
+        R"("split": {"in": {"x": "in"}, "out": [{"to": "a", "token": "${x}"},
+             {"to": "a", "token": "${x}"}, {"to": "a", "token": "${x}"}]},)";
+    for (const auto* const take : {R"({"min": 1, "max": 3})", R"("all")", R"("any")", "3"}) {
+        CAPTURE(take);
+        const auto report = analysis::check(
+            compiled(
+                three_places + R"(, "a": {})",
+                split + R"("join": {"in": {"l": {"place": "a", "take": )" + take +
+                    (std::string_view(take) == R"("any")" ? R"(}, "z": {"place": "a"})" : "}") +
+                    R"(}, "out": {"out": "${l}"}})"
+            ),
+            {}
+        );
+        CHECK(answer(report, Property::sound) == Answer::proved);
+        CHECK(report.max_token_in_place == 3);
+    }
+}
+
+TEST_CASE("a computed number of tokens is tried up to a limit, and proves where no more are there"
+) {
+    const std::string places = three_places + R"(, "a": {}, "plan": {})";
+    const std::string join =
+        R"("join": {"in": {"p": "plan", "l": {"place": "a", "take": "${p.n}"}},
+                    "out": {"out": "${l}"}},)";
+    const auto few = analysis::check(
+        compiled(
+            places, join + R"("split": {"in": {"x": "in"}, "out": {"a": "${x}", "plan": "${x}"}})"
+        ),
+        {}
+    );
+    CHECK(answer(few, Property::bounded) == Answer::proved);
+    // The plan may ask for none: then what is there is left over.
+    CHECK(answer(few, Property::option_to_complete) == Answer::refuted);
+    CHECK_FALSE(few.verdict(Property::option_to_complete)->trace->certain);
+    const auto many = analysis::check(
+        compiled(
+            places, join + R"("split": {"in": {"x": "in"}, "out": [{"to": "plan", "token": "${x}"},
+                {"to": "a", "token": "${x}", "each": "x.list"}]})"
+        ),
+        {}
+    );
+    CHECK(answer(many, Property::bounded) == Answer::unknown);
+}
+
+TEST_CASE("an age and an order depend on time and data, not on the net") {
+    const auto report = analysis::check(
+        compiled(
+            three_places,
+            R"("late": {"in": {"x": {"place": "in", "age": "1h"}}, "out": {"bad": "${x}"}},
+               "go": {"in": {"x": {"place": "in", "order": "lifo"}}, "out": {"out": "${x}"}})"
+        ),
+        {}
+    );
+    CHECK(answer(report, Property::sound) == Answer::proved);
+    CHECK(
+        report.findings.end() ==
+        std::ranges::find(report.findings, "guards_gap", &analysis::Finding::code)
+    );
+}
+
+TEST_CASE("a fault of one case alone is no error where cases meet") {
+    const std::string net = R"("t": {"in": {"x": "in", "p": "permit"}, "out": {"out": "${x}"}},
+        "u": {"in": {"x": "bad", "p": "permit"}, "out": {"out": "${x}", "permit": "${p}"}})";
+    const auto alone = analysis::check(compiled(three_places + R"(, "permit": {})", net), {});
+    CHECK(alone.has_errors());
+    const auto shared =
+        analysis::check(compiled(three_places + R"(, "permit": {"cases": false})", net), {});
+    CHECK_FALSE(shared.has_errors());
+}
+
 TEST_CASE("the examples that come with the program have no errors") {
     const auto folder = std::filesystem::path(NETWRIGHT_SOURCE_DIR) / "nets" / "examples";
     std::size_t seen = 0;
