@@ -248,6 +248,23 @@ TEST_CASE("a fault of one case alone is no error where cases meet") {
     CHECK_FALSE(shared.has_errors());
 }
 
+TEST_CASE("an or-join takes every choice of its inputs, and what its waiting decides stays unknown"
+) {
+    const auto report = analysis::check(
+        compiled(
+            three_places + R"(, "a": {}, "b": {})",
+            R"("split": {"in": {"x": "in"}, "out": [{"to": "a", "token": "${x}", "when": "x.a"},
+                                                    {"to": "b", "token": "${x}", "when": "x.b"}]},
+               "join": {"in": {"a": "a", "b": "b"}, "join": "or", "out": {"out": 1}})"
+        ),
+        {}
+    );
+    CHECK(answer(report, Property::bounded) == Answer::proved);
+    CHECK(answer(report, Property::quasi_live) == Answer::proved);
+    CHECK(answer(report, Property::option_to_complete) == Answer::proved);
+    CHECK_FALSE(report.has_errors());
+}
+
 TEST_CASE("the examples that come with the program have no errors") {
     const auto folder = std::filesystem::path(NETWRIGHT_SOURCE_DIR) / "nets" / "examples";
     std::size_t seen = 0;
