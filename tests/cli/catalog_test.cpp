@@ -1,4 +1,6 @@
+#include "jobs/base64.hpp"
 #include "tests/cli/lab.hpp"
+#include "tests/cli/proxy.hpp"
 
 #include <doctest/doctest.h>
 
@@ -118,6 +120,27 @@ TEST_CASE("a blob changed under the catalog never ships, and the log says so") {
     CHECK_MESSAGE(done.at("end")[0].at("data").at("code") == "tamper", done.dump());
     CHECK(has_event(lab, "tool.tamper_detected"));
     CHECK(files_with(lab.path("worker"), "tampered-now").empty());
+}
+
+TEST_CASE("a script that is altered on its way is refused by the executor and never runs") {
+    Lab lab;
+    lab.start_master();
+    const auto port = std::stoul(lab.url().substr(lab.url().rfind(':') + 1));
+    const std::string script = "echo '{\"v\": \"genuine-47c2\"}'";
+    std::string other = script;
+    other.replace(other.find("genuine-47c2"), 12, "tampered-47c");
+    const tests::cli::AlteringProxy proxy(
+        static_cast<std::uint16_t>(port), jobs::base64_encode(script), jobs::base64_encode(other)
+    );
+    lab.start_executor_by(proxy.url(), "worker");
+    lab.register_tool("shipped", script);
+    lab.deploy(calling_net("shipping", "shipped"));
+    const auto done = run_case(lab, "shipping");
+    CHECK(proxy.altered() > 0);
+    CHECK(done.at("end")[0].at("place") == "failed");
+    CHECK_MESSAGE(done.at("end")[0].at("data").at("code") == "tamper", done.dump());
+    CHECK(!done.dump().contains("tampered-47c"));
+    CHECK(files_with(lab.path("worker"), "tampered-47c").empty());
 }
 
 TEST_CASE("a cached script changed on the executor is rewritten, and the right code runs") {

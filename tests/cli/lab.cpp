@@ -91,7 +91,7 @@ Process& Lab::launch_executor(const std::string& name, std::vector<std::string> 
     std::vector<std::string> arguments = {
         "executor",
         "--master",
-        last_url_,
+        executors_url_.empty() ? last_url_ : executors_url_,
         "--token-file",
         (data() / "executor.token").string(),
         "--work",
@@ -116,6 +116,13 @@ Process& Lab::start_executor(const std::string& name, std::vector<std::string> o
         }
         return false;
     });
+    return process;
+}
+
+Process& Lab::start_executor_by(const std::string& url, const std::string& name) {
+    executors_url_ = url;
+    auto& process = start_executor(name);
+    executors_url_.clear();
     return process;
 }
 

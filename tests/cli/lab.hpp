@@ -54,6 +54,8 @@ public:
 
     /// Returns when the master has heard of it. `name` is its id and that of its work folder.
     Process& start_executor(const std::string& name, std::vector<std::string> options = {});
+    /// ... whose way to the master is another one.
+    Process& start_executor_by(const std::string& url, const std::string& name);
 
     /// Without waiting for it; its master may be gone, and come back at the same address.
     Process& launch_executor(const std::string& name, std::vector<std::string> options = {});
@@ -89,6 +91,7 @@ private:
     base::TemporaryFolder folder_;
     std::vector<std::string> master_options_;
     std::string last_url_;
+    std::string executors_url_;  ///< another way to the master, or empty
     std::unique_ptr<Process> master_;
     std::vector<std::unique_ptr<Process>> executors_;
     int runs_ = 0;
