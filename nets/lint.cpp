@@ -45,11 +45,9 @@ Traffic traffic_of(const Net& net) {
                 traffic.fed[place] = traffic.read[place] = true;
         }
     }
-    if (!net.start) {
-        // Without a start, tokens are put by hand, into any place that is only read.
-        for (std::size_t i = 0; i < net.places.size(); ++i)
-            if (!traffic.fed[i]) traffic.begins[i] = true;
-    }
+    // Where no transition puts tokens, somebody outside does: events come so.
+    for (std::size_t i = 0; i < net.places.size(); ++i)
+        if (!traffic.fed[i]) traffic.begins[i] = true;
     return traffic;
 }
 
