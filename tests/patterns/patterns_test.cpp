@@ -114,8 +114,24 @@ void play_in_turns(const Pattern& pattern, const Script& script) {
     });
 }
 
-std::string answer(const nets::analysis::Report& report, nets::analysis::Property property) {
+using nets::analysis::Answer;
+using nets::analysis::Property;
+
+std::string answer(const nets::analysis::Report& report, Property property) {
     return std::string(name(report.verdict(property)->answer));
+}
+
+/// proved, refuted or unknown; `refuted for some data` when each way to the trouble passes a choice
+/// that the check knows nothing of.
+std::string soundness(const nets::analysis::Report& report) {
+    const auto sound = answer(report, Property::sound);
+    if (report.verdict(Property::sound)->answer != Answer::refuted) return sound;
+    for (const auto part : {Property::option_to_complete, Property::proper_completion}) {
+        const auto& verdict = *report.verdict(part);
+        const bool certain = !verdict.trace || verdict.trace->certain;
+        if (verdict.answer == Answer::refuted && certain) return sound;
+    }
+    return sound + " for some data";
 }
 
 }  // namespace
@@ -159,16 +175,12 @@ TEST_CASE("the check says of every pattern what stands beside it") {
             const auto report = nets::analysis::check(*net, limits);
             std::set<std::string> findings;
             for (const auto& finding : report.findings) {
-                const bool of_document = finding.element.starts_with('/');
-                if (of_document) {
-                    CHECK_MESSAGE(meant.contains(finding.code), finding.element, finding.message);
-                } else if (finding.severity != nets::analysis::Severity::note) {
-                    findings.insert(finding.code);
-                }
+                const bool note = finding.severity == nets::analysis::Severity::note;
+                if (!note && !meant.contains(finding.code)) findings.insert(finding.code);
             }
             const base::Json found{
-                {"bounded", answer(report, nets::analysis::Property::bounded)},
-                {"sound", answer(report, nets::analysis::Property::sound)},
+                {"bounded", answer(report, Property::bounded)},
+                {"sound", soundness(report)},
                 {"findings", findings},
             };
             CHECK(base::canonical(found) == pattern.check);
