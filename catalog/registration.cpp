@@ -1,3 +1,5 @@
+#include "base/json.hpp"
+#include "base/json_schema.hpp"
 #include "catalog/item.hpp"
 
 #include <nlohmann/json.hpp>
@@ -139,6 +141,35 @@ public:
         return made;
     }
 
+    // A schema, or prose, which nothing is held against.
+    void read_schema(const Json& value, const std::string& pointer) {
+        constexpr std::size_t schema_bytes_max = std::size_t{256} << 10U;
+        if (value.is_string()) return;
+        if (!value.is_object() && !value.is_boolean()) {
+            faults_.push_back(
+                {pointer, ErrorCode::validation, "must be a JSON Schema, or prose (a string)"}
+            );
+            return;
+        }
+        const auto bytes = base::canonical(value).size();
+        if (bytes > schema_bytes_max) {
+            faults_.push_back(
+                {pointer,
+                 ErrorCode::too_large,
+                 fmt::format("{} bytes; a schema has at most {}", bytes, schema_bytes_max)}
+            );
+            return;
+        }
+        const auto compiled = base::Schema::compile(value, {.unknown_keywords_refused = true});
+        if (compiled) return;
+        for (auto detail : compiled.error().details) {
+            detail.pointer = pointer + detail.pointer;
+            faults_.push_back(std::move(detail));
+        }
+        if (compiled.error().details.empty())
+            faults_.push_back({pointer, compiled.error().code, compiled.error().message});
+    }
+
     Json read_contract() {
         const auto found = body_.find("contract");
         if (found == body_.end()) return {{"type", "script-io"}};
@@ -152,12 +183,7 @@ public:
                 if (value != "script-io")
                     faults_.push_back({pointer, ErrorCode::validation, "must be 'script-io'"});
             } else if (key == "input" || key == "output") {
-                if (value.is_string()) continue;
-                faults_.push_back(
-                    {pointer,
-                     ErrorCode::unsupported,
-                     "a schema is not supported yet; describe it in prose (a string)"}
-                );
+                read_schema(value, pointer);
             } else if (key == "examples") {
                 if (!value.is_array())
                     faults_.push_back({pointer, ErrorCode::validation, "must be a list"});

@@ -61,14 +61,17 @@ void add_eval(CLI::App& app, Context& context);
 void add_events(CLI::App& app, Context& context);
 void add_executor(CLI::App& app, Context& context);
 void add_executors(CLI::App& app, Context& context);
+void add_firing(CLI::App& group, Context& context);  ///< into `transition`
 void add_net(CLI::App& app, Context& context);
 /// The part of `net` that needs no master: check, pnml.
 void add_net_check(CLI::App& group, Context& context);
 void add_operation(CLI::App& app, Context& context);
+void add_pause(CLI::App& app, Context& context);
 void add_schema(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
 void add_token(CLI::App& app, Context& context);
 void add_tool(CLI::App& app, Context& context);
 void add_transition(CLI::App& app, Context& context);
+void add_work(CLI::App& app, Context& context);
 
 }  // namespace cli

@@ -233,6 +233,7 @@ void add_transition(CLI::App& app, Context& context) {
         &declare_transition,
         &show_transition
     );
+    add_firing(group, context);
 }
 
 void add_operation(CLI::App& app, Context& context) {

@@ -8,7 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -133,6 +135,35 @@ Outcome<Exit> show(Context& context, const NetOptions& options) {
     return Exit::good;
 }
 
+// What becomes of the tokens in places that the new version lacks.
+std::vector<nets::Change> moves(const Json& before, const nets::Net& after) {
+    std::vector<nets::Change> changes;
+    if (!before.contains("places")) return changes;
+    for (const auto& [name, place] : before.at("places").items()) {
+        const auto tokens = place.value("tokens", std::uint64_t{0});
+        if (after.place(name) || tokens == 0) continue;
+        const auto move = std::ranges::find_if(after.migrate, [&](const auto& entry) {
+            return entry.first == name;
+        });
+        const bool moved = move != after.migrate.end();
+        changes.push_back(
+            {nets::ChangeKind::changed,
+             base::pointer_child(moved ? "/migrate" : "/places", name),
+             moved
+                 ? fmt::format(
+                       "{} tokens of '{}' go to '{}'", tokens, name, after.places[move->second].name
+                   )
+                 : fmt::format(
+                       "'{}' holds {} tokens and is gone: the deployment would be refused; say "
+                       "in 'migrate' where they go",
+                       name,
+                       tokens
+                   )}
+        );
+    }
+    return changes;
+}
+
 Outcome<Exit> diff(Context& context, const FileOptions& options) {
     const auto text = read_input(options.file);
     if (!text) return std::unexpected(text.error());
@@ -153,7 +184,8 @@ Outcome<Exit> diff(Context& context, const FileOptions& options) {
              {}}
         );
     }
-    const auto changes = nets::diff(before->at("document"), *after);
+    auto changes = nets::diff(before->at("document"), *after);
+    std::ranges::move(moves(*before, *compiled), std::back_inserter(changes));
     print(context.json ? base::canonical(nets::to_json(changes)) : nets::in_words(changes));
     return Exit::good;
 }

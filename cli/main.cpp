@@ -14,6 +14,8 @@ void add_subcommands(CLI::App& app, cli::Context& context) {
     cli::add_tool(app, context);
     cli::add_events(app, context);
     cli::add_transition(app, context);
+    cli::add_pause(app, context);
+    cli::add_work(app, context);
     cli::add_operation(app, context);
     cli::add_dead_letter(app, context);
     cli::add_executors(app, context);

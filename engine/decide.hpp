@@ -67,6 +67,73 @@ base::Result<Seq> abandon(
     Model& model, base::OperationId operation, std::string_view reason, const Asker& asker
 );
 
+// Work packets of `agent` transitions. They wait for ever (or until the transition's `timeout`); a
+// claim that runs out makes its packet available again.
+
+/// The right to work on a packet, for a while.
+struct WorkHold {
+    base::OperationId operation;
+    std::string claim;  ///< names the claim: a later one has another
+};
+struct WorkRequest {
+    std::string agent;            ///< who claims
+    base::OperationId operation;  ///< this packet; none = the oldest that fits
+    std::string skill;            ///< only packets of this skill; empty = any
+    base::Duration length = base::seconds(60);
+};
+/// True when an agent may claim it.
+bool work_available(const Operation& operation);
+/// Without an operation when no packet fits. `conflict` when the one asked for is claimed.
+base::Result<WorkHold> claim_work(Model& model, const WorkRequest& request, const Asker& asker);
+
+struct WorkProgress {
+    base::Duration length = base::seconds(60);  ///< from now on
+    std::uint64_t steps = 0;  ///< taken so far; over the packet's maximum it fails with `limit`
+    std::string note;
+};
+/// These are `fenced` when the claim is not in force.
+base::Result<Seq> extend_work(
+    Model& model, const WorkHold& hold, const WorkProgress& progress, const Asker& asker
+);
+base::Result<Seq> release_work(
+    Model& model, const WorkHold& hold, std::string_view reason, const Asker& asker
+);
+struct WorkResult {
+    std::string result;  ///< canonical JSON
+    std::optional<base::Error> error;
+    std::uint64_t steps = 0;
+};
+base::Result<Seq> finish_work(
+    Model& model, const WorkHold& hold, WorkResult result, const Asker& asker
+);
+
+/// Holds back new firings of a transition, of a net (no transition) or of the model (neither);
+/// firings in flight go on, timers pass their turns over. Nothing is written when it is so already.
+base::Result<Seq> pause(
+    Model& model, std::string_view net, std::string_view transition, const Asker& asker
+);
+base::Result<Seq> resume(
+    Model& model, std::string_view net, std::string_view transition, const Asker& asker
+);
+/// One firing of a transition, paused or not. `conflict` when it is not enabled.
+base::Result<Seq> fire_once(
+    Model& model, std::string_view net, std::string_view transition, const Asker& asker
+);
+
+/// What the next firing of a transition would do. Nothing is changed.
+struct DryRun {
+    Binding binding;
+    std::optional<Event> event;           ///< of a firing without effect: what it would write
+    std::string input;                    ///< of one with an effect: what it would be given
+    std::optional<base::Error> error;     ///< why that input cannot be made
+    std::optional<places::PlaceId> full;  ///< the place that has no room
+    std::vector<places::Slot> resets;     ///< tokens that its reset arcs would take
+};
+/// `conflict` when it is not enabled.
+base::Result<DryRun> dry_run(
+    const Model& model, std::string_view net, std::string_view transition, base::Timestamp now
+);
+
 /// A lease began; appended with the next batch, waited for by nobody.
 struct LeaseGrant {
     base::OperationId operation;

@@ -13,7 +13,19 @@ using nets::FixedName;
 
 namespace {
 
-// What the read arcs saw, kept with the operation: "the firing keeps the value it read".
+// Room must be there for what `out` will make for certain, before the effect starts.
+std::optional<places::PlaceId> full_output(
+    const State& state, const Deployment& deployment, const nets::Transition& rules
+) {
+    for (const auto& rule : rules.out.rules) {
+        const auto id = deployment.places[rule.place];
+        if (!state.store.place(id).has_room(1)) return id;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
 std::string read_values(const State& state, const nets::Transition& rules, const Binding& binding) {
     base::Json values = base::Json::object();
     for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
@@ -27,8 +39,8 @@ std::string read_values(const State& state, const nets::Transition& rules, const
     return values.empty() ? std::string{} : base::canonical(values);
 }
 
-base::Result<std::string> input_of(
-    const nets::Transition& rules, Scope& scope, const Binding& binding, const State& state
+base::Result<std::string> effect_input(
+    const State& state, const nets::Transition& rules, Scope& scope, const Binding& binding
 ) {
     if (const auto* command = std::get_if<nets::Command>(&rules.action)) {
         const auto& tokens = binding.arcs[command->from];
@@ -42,25 +54,16 @@ base::Result<std::string> input_of(
         }
         return std::string(state.store.token(tokens.front()).data.view());
     }
-    const auto& call = std::get<nets::Call>(rules.action);
-    std::string args;
-    auto done = call.args.render(args, scope.values(call.args), scope.budget);
+    const nets::Template* source = nullptr;
+    if (const auto* call = std::get_if<nets::Call>(&rules.action)) source = &call->args;
+    if (const auto* agent = std::get_if<nets::Agent>(&rules.action)) source = &agent->input;
+    if (const auto* child = std::get_if<nets::ChildNet>(&rules.action)) source = &child->input;
+    base::check(source != nullptr, "the transition has an effect");
+    std::string made;
+    auto done = source->render(made, scope.values(*source), scope.budget);
     if (!done) return base::fail(std::move(done.error()));
-    return args;
+    return made;
 }
-
-// Room must be there for what `out` will make for certain, before the effect starts.
-std::optional<places::PlaceId> full_output(
-    const State& state, const Deployment& deployment, const nets::Transition& rules
-) {
-    for (const auto& rule : rules.out.rules) {
-        const auto id = deployment.places[rule.place];
-        if (!state.store.place(id).has_room(1)) return id;
-    }
-    return std::nullopt;
-}
-
-}  // namespace
 
 void bind_values(Scope& scope, const nets::Transition& rules, std::string_view values) {
     if (values.empty()) return;
@@ -86,7 +89,7 @@ bool Decisions::claim(const Enabled& enabled) {
     Scope scope(state(), rules);
     scope.bind(enabled.binding, enabled.binding.case_id);
     scope.set(FixedName::now, nets::cel::Value::timestamp(asker.now));
-    auto input = input_of(rules, scope, enabled.binding, state());
+    auto input = effect_input(state(), rules, scope, enabled.binding);
     const ClaimId id = next_claim();
     for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
         if (rules.in[arc].kind == nets::ArcKind::read) {
@@ -105,6 +108,11 @@ bool Decisions::claim(const Enabled& enabled) {
     scheduler().put_back(enabled);
     if (!input) {
         prepared(id, base::fail(std::move(input.error())));
+        return true;
+    }
+    if (performer(rules) != Performer::handler) {
+        // Nothing outside is needed to prepare a wait.
+        prepared(id, prepare_wait(state(), rules, enabled.binding.case_id, *input));
         return true;
     }
     const auto* call = std::get_if<nets::Call>(&rules.action);
@@ -187,8 +195,8 @@ void Decisions::prepared(ClaimId id, base::Result<Prepared> result) {
         event.reserved = std::move(claimed.tokens);
         event.read.assign(claimed.read.begin(), claimed.read.end());
         event.values = std::move(claimed.values);
-        const Seq seq = emit(std::move(event));
-        model.want(Perform{.operation = {seq}, .attempt = 1});
+        const base::OperationId operation{emit(std::move(event))};
+        begin_attempt(operation, 1);
         return;
     }
     event.type = EventType::operation_failed;

@@ -15,7 +15,7 @@ std::string error_json(const base::Error& error, std::uint32_t attempt, std::str
     if (attempt != 0) value["attempt"] = attempt;
     if (!details.empty()) {
         value["details"] = *base::parse_json(details);
-    } else if (error.code == base::ErrorCode::bad_output) {
+    } else {
         for (const auto& fault : error.details) {
             value["details"].push_back({{"pointer", fault.pointer}, {"message", fault.message}});
         }
@@ -84,14 +84,15 @@ Event firing_event(const State& state, const Enabled& enabled) {
 
 }  // namespace
 
-Decisions::Immediate Decisions::immediate(const Enabled& enabled) {
-    const nets::Transition& rules = state().transitions[enabled.transition].rules();
-    Scope scope(state(), rules);
+Immediate immediate(const Model& model, const Enabled& enabled, base::Timestamp at) {
+    const State& state = model.state();
+    const nets::Transition& rules = state.transitions[enabled.transition].rules();
+    Scope scope(state, rules);
     scope.bind(enabled.binding, enabled.binding.case_id);
-    const base::Timestamp now = std::max(asker.now, state().ts);
-    set_names(scope, rules, state().seq + 1, now);
+    const base::Timestamp now = std::max(at, state.ts);
+    set_names(scope, rules, state.seq + 1, now);
     auto produced = evaluate(rules.out, *enabled.deployment, scope, enabled.binding.case_id, now);
-    Immediate made{firing_event(state(), enabled), std::nullopt, {}};
+    Immediate made{firing_event(state, enabled), std::nullopt, {}};
     Event& event = made.event;
     if (!produced) {
         event.error = error_json(produced.error(), 0, {});
@@ -104,15 +105,15 @@ Decisions::Immediate Decisions::immediate(const Enabled& enabled) {
     }
     if (produced) {
         if (event.error.empty()) {
-            made.resets = resets(*enabled.deployment, rules, enabled.binding, {});
+            made.resets = resets(model, *enabled.deployment, rules, enabled.binding, {});
         }
-        made.full = without_room(state(), *produced, rules, enabled.binding, made.resets.tokens);
+        made.full = without_room(state, *produced, rules, enabled.binding, made.resets.tokens);
         event.produced = std::move(*produced);
         return made;
     }
     event.type = EventType::dead_letter_added;
     event.produced.push_back(dead_letter_token({
-        .state = state(),
+        .state = state,
         .net = event.net,
         .transition = event.transition,
         .operation = {},
@@ -126,7 +127,7 @@ Decisions::Immediate Decisions::immediate(const Enabled& enabled) {
 bool Decisions::fire(const Enabled& enabled) {
     const nets::Transition& rules = state().transitions[enabled.transition].rules();
     if (!std::holds_alternative<nets::Map>(rules.action)) return claim(enabled);
-    auto made = immediate(enabled);
+    auto made = immediate(model, enabled, asker.now);
     if (made.full) {
         scheduler().wait_for_room(enabled, *made.full);
         return false;

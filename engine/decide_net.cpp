@@ -21,7 +21,10 @@ std::vector<base::ErrorDetail> lost_tokens(
 ) {
     std::vector<base::ErrorDetail> faults;
     for (const auto& place : current.net->places) {
-        if (place.shared || next.place(place.name)) continue;
+        const bool moves = std::ranges::any_of(next.migrate, [&](const auto& move) {
+            return move.first == place.name;
+        });
+        if (place.shared || moves || next.place(place.name)) continue;
         const auto id = state.place({current.net->name, place.name});
         const auto count = id ? state.store.place(*id).count : 0;
         if (count == 0) continue;
@@ -80,6 +83,18 @@ std::vector<base::ErrorDetail> schema_faults(const State& state, const nets::Net
 
 }  // namespace
 
+void Decisions::put_initial(Event& event, const nets::Net& net) {
+    const Deployment* current = state().current(net.name);
+    for (const auto& place : net.places) {
+        const PlaceName name{place.shared ? "" : net.name, place.name};
+        if (place.tokens.empty() || known_before(state(), current, name)) continue;
+        for (const auto& token : place.tokens) {
+            const auto id = state().ensure_place(name);
+            event.produced.push_back({.place = id, .data = places::Payload::make(token)});
+        }
+    }
+}
+
 Result<std::optional<Seq>> answered(const Model& model, const Asker& asker) {
     if (asker.request_key.empty()) return std::nullopt;
     const auto found = model.state().requests.find(asker.request_key);
@@ -122,7 +137,7 @@ Result<Deployed> deploy(
             return fail(base::Error{
                 ErrorCode::conflict,
                 fmt::format("net '{}' would lose tokens", net->name),
-                "empty these places first, or keep them",
+                "empty these places first, keep them, or say in 'migrate' where their tokens go",
                 std::move(faults)
             });
         }
@@ -139,19 +154,24 @@ Result<Deployed> deploy(
     Event event;
     event.type = EventType::net_deployed;
     event.net = net->name;
-    event.info = R"({"document":)" + net->document;
+    // Running cases follow the new version, as their tokens do.
+    event.info = R"({"adopts":true,"document":)" + net->document;
     if (options.forced) event.info += R"(,"forced":true)";
     event.info += '}';
     event.compiled = net;
-    for (const auto& place : net->places) {
-        const PlaceName name{place.shared ? "" : net->name, place.name};
-        if (place.tokens.empty() || known_before(state, current, name)) continue;
-        for (const auto& token : place.tokens) {
-            const auto id = decisions.state().ensure_place(name);
-            event.produced.push_back({.place = id, .data = places::Payload::make(token)});
-        }
+    if (auto faults = decisions.move_tokens(event, *net); !faults.empty()) {
+        return fail(base::Error{
+            faults.front().code,
+            fmt::format("the tokens of net '{}' cannot move as 'migrate' says", net->name),
+            "mend these, or let the firings end first, and deploy again",
+            std::move(faults)
+        });
     }
-    return Deployed{decisions.emit(std::move(event)), true};
+    decisions.put_initial(event, *net);
+    if (current != nullptr) decisions.drop_claims_of(*current);
+    const Seq seq = decisions.emit(std::move(event));
+    decisions.end_quiet_cases(net->name);
+    return Deployed{seq, true};
 }
 
 Result<Seq> undeploy(Model& model, std::string_view net, const Asker& asker) {
@@ -189,7 +209,9 @@ Result<Seq> undeploy(Model& model, std::string_view net, const Asker& asker) {
     Event event;
     event.type = EventType::net_undeployed;
     event.net = current->net->name;
-    return Decisions{model, asker}.emit(std::move(event));
+    Decisions decisions{model, asker};
+    decisions.drop_claims_of(*current);
+    return decisions.emit(std::move(event));
 }
 
 }  // namespace engine

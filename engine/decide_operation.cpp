@@ -97,7 +97,22 @@ void Decisions::retry(
     event.next = at;
     if (lost) event.info = R"({"lost":true})";
     retries().emplace(at, operation.id);
+    const base::CaseId child = operation.child;
     emit(std::move(event));
+    cancel_child(child);
+}
+
+void Decisions::begin_attempt(base::OperationId id, std::uint32_t attempt) {
+    const Operation& operation = *state().find_operation(id);
+    switch (performer(operation.rules())) {
+        case Performer::handler:
+            return model.want(Perform{.operation = id, .attempt = attempt});
+        case Performer::agent:
+            return watch(operation);
+        case Performer::child:
+            watch(operation);
+            return start_child(id);
+    }
 }
 
 void Decisions::retry_due(base::OperationId id) {
@@ -107,7 +122,7 @@ void Decisions::retry_due(base::OperationId id) {
     event.attempt = operation->attempt + 1;
     const std::uint32_t attempt = event.attempt;
     emit(std::move(event));
-    model.want(Perform{.operation = id, .attempt = attempt});
+    begin_attempt(id, attempt);
 }
 
 void Decisions::finalize(const Operation& operation, const Outcome& outcome) {
@@ -136,7 +151,7 @@ void Decisions::finalize(const Operation& operation, const Outcome& outcome) {
     event.produced = std::move(*produced);
     event.info = outcome.meta;
     const TransitionId transition = operation.transition;
-    emit_with(resets(*operation.deployment, rules, binding, operation.id), std::move(event));
+    emit_with(resets(model, *operation.deployment, rules, binding, operation.id), std::move(event));
     scheduler().freed(transition);
 }
 
@@ -151,8 +166,10 @@ void Decisions::conclude(const Operation& operation, EventType type, std::string
     );
     const TransitionId transition = operation.transition;
     const base::CaseId case_id = operation.case_id;
+    const base::CaseId child = operation.child;
     emit(std::move(event));
     scheduler().freed(transition);
+    cancel_child(child);
     if (case_id) end_if_quiet(case_id);
 }
 

@@ -65,7 +65,8 @@ struct Gathering {
 
 }  // namespace
 
-Resets Decisions::resets(
+Resets resets(
+    const Model& model,
     const Deployment& deployment,
     const nets::Transition& rules,
     const Binding& binding,
@@ -76,14 +77,14 @@ Resets Decisions::resets(
         return arc.kind == nets::ArcKind::reset;
     };
     if (std::ranges::none_of(rules.in, resetting)) return found;
-    const std::string key = key_of(state(), rules, binding);
+    const std::string key = key_of(model.state(), rules, binding);
     std::vector<places::Slot> taken;
     for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
         if (rules.in[arc].kind != nets::ArcKind::consume) continue;
         taken.insert(taken.end(), binding.arcs[arc].begin(), binding.arcs[arc].end());
     }
     std::ranges::sort(taken);
-    const auto& store = state().store;
+    const auto& store = model.state().store;
     for (const auto& arc : rules.in) {
         if (!resetting(arc)) continue;
         Gathering gathering{model, arc, binding.case_id, key, own, taken, found};
@@ -113,9 +114,12 @@ void Decisions::emit_with(const Resets& resets, Event event) {
         if (token.case_id) add_once(cases, token.case_id);
     }
     std::vector<TransitionId> freed;
+    std::vector<base::CaseId> children;
     for (const auto id : resets.operations) {
         const Operation& ending = *state().find_operation(id);
-        if (ending.state != OperationState::retrying) model.want(Cancel{id});
+        const bool performed = performer(ending.rules()) == Performer::handler;
+        if (performed && ending.state != OperationState::retrying) model.want(Cancel{id});
+        if (ending.child) children.push_back(ending.child);
         if (ending.case_id) add_once(cases, ending.case_id);
         freed.push_back(ending.transition);
     }
@@ -125,6 +129,8 @@ void Decisions::emit_with(const Resets& resets, Event event) {
     emit(std::move(event));
     for (const auto transition : freed)
         scheduler().freed(transition);
+    for (const auto child : children)
+        cancel_child(child);
     for (const auto case_id : cases)
         end_if_quiet(case_id);
 }

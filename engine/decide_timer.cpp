@@ -11,11 +11,6 @@ namespace {
 // Later than this, nobody was there to see the turn: cron counts in minutes.
 constexpr base::Duration cron_missed_after = base::seconds(60);
 
-bool is_timer(const nets::Transition& rules) {
-    return std::holds_alternative<nets::Every>(rules.action) ||
-           std::holds_alternative<nets::Cron>(rules.action);
-}
-
 // The first turn of a timer that begins to count now. Nothing where its time zone is not known.
 std::optional<base::Timestamp> first_turn(const nets::Transition& rules, base::Timestamp now) {
     if (const auto* every = std::get_if<nets::Every>(&rules.action)) return now + every->interval;
@@ -56,11 +51,17 @@ Event turn_passed(const TransitionEntry& entry) {
 
 }  // namespace
 
+bool is_timer(const nets::Transition& rules) {
+    return std::holds_alternative<nets::Every>(rules.action) ||
+           std::holds_alternative<nets::Cron>(rules.action);
+}
+
 void Decisions::start_timers() {
     timers().clear();
     for (TransitionId id = 0; id < state().transitions.size(); ++id) {
         const TransitionEntry& entry = state().transitions[id];
         if (!entry.deployment || !is_timer(entry.rules())) continue;
+        if (state().pause_of(entry) != nullptr) continue;
         if (entry.timer_next.us == 0) {
             const auto first = first_turn(entry.rules(), asker.now);
             if (!first) continue;
@@ -72,33 +73,37 @@ void Decisions::start_timers() {
     }
 }
 
+std::optional<Enabled> timer_firing(const Model& model, TransitionId id, base::Timestamp now) {
+    const TransitionEntry& entry = model.state().transitions[id];
+    Enabled enabled{.transition = id, .deployment = entry.deployment};
+    if (entry.rules().in.empty()) return enabled;
+    auto bound = bind({
+        .state = model.state(),
+        .transition = id,
+        .rules = entry.rules(),
+        .sources = *model.scheduler().sources(id),
+        .candidate = enabled.candidate,
+        .fixed = std::nullopt,
+        .now = now,
+        .search = searched(entry.rules()),
+    });
+    if (!bound) return std::nullopt;
+    enabled.binding = std::move(*bound);
+    return enabled;
+}
+
 void Decisions::fire_timer(TransitionId id, base::Timestamp due) {
     const TransitionEntry& entry = state().transitions[id];
     if (!entry.deployment || entry.timer_next != due || !is_timer(entry.rules())) return;
-    const nets::Transition& rules = entry.rules();
-    const Turn turn = turn_of(rules, due, asker.now);
+    const Turn turn = turn_of(entry.rules(), due, asker.now);
     if (!turn.next) return;  // the zone is gone: looked at again when the model is opened
     timers().emplace(*turn.next, id);
-    Enabled enabled{.transition = id, .deployment = entry.deployment};
-    bool fires = !turn.missed || turn.once_when_missed;
-    if (fires && !rules.in.empty()) {
-        auto bound = bind({
-            .state = state(),
-            .transition = id,
-            .rules = rules,
-            .sources = *scheduler().sources(id),
-            .candidate = enabled.candidate,
-            .fixed = std::nullopt,
-            .now = asker.now,
-            .search = searched(rules),
-        });
-        fires = bound.has_value();
-        if (bound) enabled.binding = std::move(*bound);
-    }
+    std::optional<Enabled> enabled;
+    if (!turn.missed || turn.once_when_missed) enabled = timer_firing(model, id, asker.now);
     Event event = turn_passed(entry);
     Resets reset;
-    if (fires) {
-        auto made = immediate(enabled);
+    if (enabled) {
+        auto made = immediate(model, *enabled, asker.now);
         if (!made.full) {
             event = std::move(made.event);
             reset = std::move(made.resets);

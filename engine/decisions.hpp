@@ -34,14 +34,6 @@ struct Decisions {
     // decide_fire.cpp
     /// False when the firing has to wait for room.
     bool fire(const Enabled& enabled);
-    struct Immediate {
-        Event event;
-        std::optional<places::PlaceId> full;  ///< the place that has no room for what it makes
-        Resets resets;                        ///< for `emit_with`
-    };
-    /// What a firing without effect would write: `fired`, by `out` or by `fail`, else
-    /// `dead_letter.added`.
-    Immediate immediate(const Enabled& enabled);
 
     // decide_timer.cpp
     void fire_timer(TransitionId id, base::Timestamp due);
@@ -58,6 +50,8 @@ struct Decisions {
     void route_failure(Event& event, const FailedFiring& firing);
 
     // decide_operation.cpp
+    /// The attempt is invoked: whoever performs it may begin.
+    void begin_attempt(base::OperationId id, std::uint32_t attempt);
     void finalize(const Operation& operation, const Outcome& outcome);
     void conclude(const Operation& operation, EventType type, std::string error);
     void retry(const Operation& operation, std::string error, base::Timestamp at, bool lost);
@@ -65,13 +59,6 @@ struct Decisions {
     Settled settle(Outcome outcome);
 
     // decide_reset.cpp
-    /// What the firing would reset; changes nothing. `own` is the firing's operation, if it is one.
-    Resets resets(
-        const Deployment& deployment,
-        const nets::Transition& rules,
-        const Binding& binding,
-        base::OperationId own
-    );
     /// Ends what holds the tokens, tells the event of it, writes that, and ends the cases that have
     /// nothing left.
     void emit_with(const Resets& resets, Event event);
@@ -79,13 +66,83 @@ struct Decisions {
     // decide_case.cpp
     /// Ends the case when nothing of it is left to happen.
     void end_if_quiet(base::CaseId id);
+    /// The case is running. Its children are cancelled with it.
+    Seq cancel(base::CaseId id);
+
+    // decide_net.cpp
+    /// The tokens that places of a new version begin with.
+    void put_initial(Event& event, const nets::Net& net);
+
+    // decide_migrate.cpp
+    /// The tokens of places that go away are taken, and put where `migrate` says.
+    std::vector<base::ErrorDetail> move_tokens(Event& event, const nets::Net& next);
+    /// Firings that are only prepared start over, under the version to come: no record may name a
+    /// version that nothing of the state follows any more.
+    void drop_claims_of(const Deployment& deployment);
+    /// A new version has new end places.
+    void end_quiet_cases(std::string_view net);
+
+    // decide_child.cpp
+    /// Starts the case that the operation's attempt waits for.
+    void start_child(base::OperationId id);
+    /// The case is over: the firing that waits for it goes on.
+    void child_over(base::CaseId id);
+    /// Nobody waits for it any more.
+    void cancel_child(base::CaseId id);
+
+    // decide_work.cpp
+    void watch(const Operation& operation);
+    void deadline_due(base::OperationId id);
+    /// After an opening: what was missed of children, deadlines and ends of cases.
+    void resume_waits();
 
     Seq emit(Event event) { return model.emit(std::move(event), asker); }
     std::map<ClaimId, Model::Claim>& claims() { return model.claims_; }
     std::set<std::pair<base::Timestamp, base::OperationId>>& retries() { return model.retries_; }
     std::set<std::pair<base::Timestamp, TransitionId>>& timers() { return model.timers_; }
+    std::set<std::pair<base::Timestamp, base::OperationId>>& deadlines() {
+        return model.deadlines_;
+    }
     ClaimId next_claim() { return ++model.last_claim_ | places::claim_bit; }
 };
+
+/// `every` and `cron`.
+bool is_timer(const nets::Transition& rules);
+/// What a timer would fire now, whatever its turn: nothing when its inputs lack tokens.
+std::optional<Enabled> timer_firing(const Model& model, TransitionId id, base::Timestamp now);
+/// What the firing would reset. `own` is the firing's operation, if it is one.
+Resets resets(
+    const Model& model,
+    const Deployment& deployment,
+    const nets::Transition& rules,
+    const Binding& binding,
+    base::OperationId own
+);
+
+struct Immediate {
+    Event event;
+    std::optional<places::PlaceId> full;  ///< the place that has no room for what it makes
+    Resets resets;                        ///< for `emit_with`
+};
+/// What a firing without effect would write: `fired`, by `out` or by `fail`, else
+/// `dead_letter.added`.
+Immediate immediate(const Model& model, const Enabled& enabled, base::Timestamp now);
+
+/// What an effectful firing is given: a call's arguments, the command, the input of an agent or a
+/// child net. Canonical JSON.
+base::Result<std::string> effect_input(
+    const State& state, const nets::Transition& rules, Scope& scope, const Binding& binding
+);
+/// What the read arcs saw, kept with the operation: "the firing keeps the value it read".
+std::string read_values(const State& state, const nets::Transition& rules, const Binding& binding);
+/// What a wait for an agent or a child case records as its `call`, or why it cannot begin.
+base::Result<Prepared> prepare_wait(
+    const State& state, const nets::Transition& rules, base::CaseId case_id, std::string_view input
+);
+/// The record that would start a case; refused as `start_case` says. `version`: empty = any.
+base::Result<Event> case_start(
+    const State& state, std::string_view net, std::string_view version, std::string_view input
+);
 
 /// The binding of an operation, found again by the ids it holds.
 Binding held_binding(const State& state, const Operation& operation);

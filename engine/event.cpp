@@ -19,7 +19,9 @@ constexpr std::array type_names = {
     std::string_view{"dead_letter.added"},    std::string_view{"dead_letter.redriven"},
     std::string_view{"dead_letter.dropped"},  std::string_view{"timer.set"},
     std::string_view{"tool.registered"},      std::string_view{"tool.changed"},
-    std::string_view{"tool.tamper_detected"},
+    std::string_view{"tool.tamper_detected"}, std::string_view{"work.claimed"},
+    std::string_view{"work.extended"},        std::string_view{"work.released"},
+    std::string_view{"scheduling.paused"},    std::string_view{"scheduling.resumed"},
 };
 
 }  // namespace

@@ -45,6 +45,11 @@ enum class EventType : std::uint8_t {
     tool_registered,
     tool_changed,
     tool_tamper_detected,
+    work_claimed,
+    work_extended,
+    work_released,
+    scheduling_paused,
+    scheduling_resumed,
 };
 
 std::string_view name(EventType type);
@@ -81,13 +86,13 @@ struct Event {
     boost::container::small_vector<base::TokenId, 4> consumed;
     std::string effect;         ///< of the tool: pure | idempotent | once
     std::string error;          ///< canonical JSON, or empty
-    std::string executor;       ///< of a lease
+    std::string executor;       ///< of a lease; of a claim the agent
     std::uint64_t fencing = 0;  ///< of a lease or a late result
     /// Canonical JSON of what is particular to the type, or empty.
     std::string info;
     std::string lease;
     std::string net;
-    base::Timestamp next;  ///< retry or timer due
+    base::Timestamp next;  ///< retry or timer due, or a claim's end
     base::OperationId operation;
     boost::container::small_vector<NewToken, 4> produced;
     /// Tokens that were read, not taken: for provenance.

@@ -97,6 +97,13 @@ Result<void> apply_after_tokens(State& state, const Event& event, const RecordHe
             return apply_over(state, event, head);
         case EventType::lease_granted:
             return apply_lease(state, event);
+        case EventType::work_claimed:
+        case EventType::work_extended:
+        case EventType::work_released:
+            return apply_work(state, event);
+        case EventType::scheduling_paused:
+        case EventType::scheduling_resumed:
+            return apply_pause(state, event, head);
         case EventType::net_deployed:
         case EventType::tokens_put:
         case EventType::tokens_removed:

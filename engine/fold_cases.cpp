@@ -16,6 +16,15 @@ Result<void> apply_case_started(State& state, const Event& event, const RecordHe
     made.deployment = std::move(rules);
     made.owner = event.actor;
     made.started = head.ts;
+    if (!event.operation) return {};
+    Operation* parent = state.find_operation(event.operation);
+    if (parent == nullptr) {
+        return fail(ErrorCode::validation, "case.started names an unknown operation");
+    }
+    made.parent = event.operation;
+    parent->child = made.id;
+    const Case* above = state.find_case(parent->case_id);
+    made.depth = (above != nullptr ? above->depth : 1) + 1;
     return {};
 }
 

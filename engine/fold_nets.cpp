@@ -14,16 +14,25 @@ using base::Result;
 
 namespace {
 
-Result<std::shared_ptr<const nets::Net>> compiled(const Event& event) {
-    if (event.compiled) return event.compiled;
+struct Announced {
+    std::shared_ptr<const nets::Net> net;
+    bool adopts = false;  ///< running cases follow this version
+};
+
+Result<Announced> announced(const Event& event) {
+    // At hand already: this binary wrote the record, and its text is not read again.
+    if (event.compiled) {
+        return Announced{event.compiled, event.info.starts_with(R"({"adopts":true,)")};
+    }
     const auto info = base::parse_json(event.info);
     if (!info) return fail(info.error());
     if (!info->is_object() || !info->contains("document")) {
         return fail(ErrorCode::validation, "net.deployed without a document");
     }
+    const bool adopts = info->value("adopts", false);
     auto net = nets::compile(info->at("document"));
     if (!net) return fail(std::move(net.error()));
-    return std::make_shared<const nets::Net>(std::move(*net));
+    return Announced{std::make_shared<const nets::Net>(std::move(*net)), adopts};
 }
 
 // A transition keeps its number and its counts over versions that have it under the same name.
@@ -37,6 +46,21 @@ TransitionId ensure_transition(State& state, const std::string& net, const std::
 void retire(State& state, const Deployment& deployment) {
     for (const auto id : deployment.transitions)
         state.transitions[id].deployment = nullptr;
+}
+
+// Cases under way follow the version that took over their tokens: its end places count.
+void adopt_cases(State& state, const std::shared_ptr<const Deployment>& made) {
+    for (auto& [id, value] : state.cases) {
+        if (value.state != CaseState::running) continue;
+        if (value.deployment->net->name != made->net->name) continue;
+        value.deployment = made;
+        value.open_tokens = 0;
+        for (auto slot = state.store.first_of_case(id); slot != places::no_slot;
+             slot = state.store.next_of_case(slot)) {
+            const auto place = state.store.token(slot).place;
+            if (place != state.dead_letter() && !made->ends_in(place)) ++value.open_tokens;
+        }
+    }
 }
 
 // Of the nets that are deployed now, the one that says what may arrive in a shared place.
@@ -75,14 +99,14 @@ void take_schemas(State& state, const Deployment& deployment) {
 }
 
 Result<void> apply_deployed(State& state, const Event& event, const RecordHead& head) {
-    auto net = compiled(event);
-    if (!net) return fail(std::move(net.error()));
+    auto told = announced(event);
+    if (!told) return fail(std::move(told.error()));
     auto made = std::make_shared<Deployment>();
-    made->net = *net;
+    made->net = std::move(told->net);
     made->seq = head.seq;
     made->at = head.ts;
     made->by = event.actor;
-    const nets::Net& rules = **net;
+    const nets::Net& rules = *made->net;
     for (const auto& place : rules.places) {
         const auto id = state.ensure_place({place.shared ? "" : rules.name, place.name});
         auto& box = state.store.place(id);
@@ -106,6 +130,7 @@ Result<void> apply_deployed(State& state, const Event& event, const RecordHead& 
     entry.current = made;
     if (before) forget_schemas(state, *before);
     take_schemas(state, *made);
+    if (told->adopts) adopt_cases(state, made);
     state.deployments[head.seq] = made;
     std::erase_if(state.deployments, [](const auto& held) { return held.second.expired(); });
     return {};

@@ -80,6 +80,7 @@ Result<void> begin(State& state, const Event& event, const RecordHead& head) {
     made.reserved = event.reserved;
     made.values = event.values;
     made.started = head.ts;
+    made.attempt_started = head.ts;
     made.call = event.call;
     made.tool_id = event.tool_id;
     made.version_hash = event.version_hash;
@@ -122,7 +123,10 @@ Result<void> apply_invoking(State& state, const Event& event, const RecordHead& 
     if (!operation) return fail(operation.error());
     (*operation)->state = OperationState::invoking;
     (*operation)->attempt = event.attempt;
+    (*operation)->attempt_started = head.ts;
     (*operation)->next = {};
+    (*operation)->child = {};
+    (*operation)->steps = 0;
     ++(*operation)->revision;
     return {};
 }
@@ -134,6 +138,8 @@ Result<void> apply_held_up(State& state, const Event& event) {
     ++held.revision;
     held.error = event.error;
     held.next = event.next;
+    held.claim.clear();
+    held.claimed_until = {};
     const bool uncertain = event.type == EventType::operation_uncertain;
     held.state = uncertain ? OperationState::uncertain : OperationState::retrying;
     if (event.info == R"({"lost":true})") ++held.lost;

@@ -9,6 +9,9 @@ namespace engine {
 /// after a deployment changed, and after a snapshot was read.
 void take_schemas(State& state, const Deployment& deployment);
 
+base::Result<void> apply_work(State& state, const Event& event);
+base::Result<void> apply_pause(State& state, const Event& event, const RecordHead& head);
+
 /// A token came (+1) or went (-1): keeps the counts of its case and of the dead letters.
 void count_token(State& state, const places::Token& token, int direction);
 

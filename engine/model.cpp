@@ -33,7 +33,9 @@ void Model::go_live(base::Timestamp now) {
         if (operation.state == OperationState::retrying) retries_.emplace(operation.next, id);
     }
     const Asker asker{.now = now};
-    Decisions{*this, asker}.start_timers();
+    Decisions decisions{*this, asker};
+    decisions.start_timers();
+    decisions.resume_waits();
 }
 
 Seq Model::emit(Event event, const Asker& asker) {
@@ -75,6 +77,12 @@ std::size_t Model::pump(base::Timestamp now, std::size_t firings_max) {
         decisions.retry_due(id);
         ++fired;
     }
+    while (fired < firings_max && !deadlines_.empty() && deadlines_.begin()->first <= now) {
+        const auto id = deadlines_.begin()->second;
+        deadlines_.erase(deadlines_.begin());
+        decisions.deadline_due(id);
+        ++fired;
+    }
     while (fired < firings_max && !timers_.empty() && timers_.begin()->first <= now) {
         const auto [due, id] = *timers_.begin();
         timers_.erase(timers_.begin());
@@ -94,6 +102,7 @@ std::optional<base::Timestamp> Model::next_due() const {
     const auto sooner = [&](base::Timestamp at) { due = due ? std::min(*due, at) : at; };
     if (!state_.delayed.empty()) sooner(state_.delayed.begin()->first);
     if (!retries_.empty()) sooner(retries_.begin()->first);
+    if (!deadlines_.empty()) sooner(deadlines_.begin()->first);
     if (!timers_.empty()) sooner(timers_.begin()->first);
     if (const auto ripe = scheduler_.next_ripe()) sooner(*ripe);
     return due;

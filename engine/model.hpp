@@ -85,6 +85,8 @@ struct Outcome {
 /// Named limits of a model.
 inline constexpr std::size_t token_bytes_max = std::size_t{128} << 10U;  ///< the inline limit
 inline constexpr std::uint32_t lost_attempts_max = 16;
+inline constexpr std::uint32_t child_depth_max = 16;  ///< cases within one another
+inline constexpr std::size_t child_result_bytes_max = std::size_t{1} << 20U;
 inline constexpr std::size_t tokens_put_max = 10'000;  ///< in one request
 
 /// One model, alive: its state, its scheduler, and the records and effects that deciding yields.
@@ -148,6 +150,8 @@ private:
     std::vector<base::CaseId> revealed_;  ///< of tokens that came in sight: perhaps over
     std::set<std::pair<base::Timestamp, base::OperationId>> retries_;
     std::set<std::pair<base::Timestamp, TransitionId>> timers_;
+    /// Of agents and child cases: when a claim or an attempt may have run out.
+    std::set<std::pair<base::Timestamp, base::OperationId>> deadlines_;
 };
 
 }  // namespace engine

@@ -173,7 +173,7 @@ std::optional<Enabled> Scheduler::next(base::Timestamp now) {
         Runtime* runtime = runtimes_[id].get();
         if (runtime == nullptr || !runtime->in_heap || runtime->stamp != stamp) continue;
         runtime->in_heap = false;
-        if (at_capacity(id)) {
+        if (at_capacity(id) || state_.pause_of(state_.transitions[id]) != nullptr) {
             runtime->full = true;
             continue;
         }
@@ -217,6 +217,29 @@ BindRequest Scheduler::request(const Runtime& runtime, const Candidate& candidat
         .search = runtime.search,
         .arrivals = runtime.arrivals ? &*runtime.arrivals : nullptr,
     };
+}
+
+std::optional<Enabled> Scheduler::peek(TransitionId id, base::Timestamp now) const {
+    if (id >= runtimes_.size() || !runtimes_[id]) return std::nullopt;
+    const Runtime& runtime = *runtimes_[id];
+    const auto look = [&](const Candidate& candidate) -> std::optional<Enabled> {
+        BindRequest wanted = request(runtime, candidate);
+        wanted.now = now;
+        auto bound = bind(wanted);
+        if (!bound) return std::nullopt;
+        return Enabled{id, runtime.deployment, candidate, std::move(*bound), runtime.stamp};
+    };
+    std::size_t looked = 0;
+    for (const auto& candidate : runtime.ready) {
+        if (++looked > candidates_peeked_max) return std::nullopt;
+        if (auto found = look(candidate)) return found;
+    }
+    for (const auto& [candidate, standing] : runtime.standing) {
+        if (standing.where == in_ready) continue;
+        if (++looked > candidates_peeked_max) return std::nullopt;
+        if (auto found = look(candidate)) return found;
+    }
+    return std::nullopt;
 }
 
 std::optional<Binding> Scheduler::try_bind(Runtime& runtime, const Candidate& candidate) {

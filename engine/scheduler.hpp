@@ -56,6 +56,9 @@ public:
     /// The next firing. The caller applies it (or reserves its tokens), calls `absorb`, and then
     /// `put_back`.
     std::optional<Enabled> next(base::Timestamp now);
+    /// What would fire of this transition, were it not held back by its concurrency or a pause; the
+    /// oldest candidate first. Looks at `candidates_peeked_max` of them.
+    [[nodiscard]] std::optional<Enabled> peek(TransitionId id, base::Timestamp now) const;
     /// The candidate fired: it queues up again behind the others of its transition.
     void put_back(const Enabled& fired);
     /// The candidate could not fire for want of room in the place: it goes first when there is
@@ -80,6 +83,7 @@ public:
     [[nodiscard]] const std::vector<ArcSource>* sources(TransitionId transition) const;
 
 private:
+    static constexpr std::size_t candidates_peeked_max = 10'000;
     static constexpr std::uint32_t in_ready = ~std::uint32_t{0};
     static constexpr std::uint32_t at_guard = in_ready - 1;
 
@@ -109,7 +113,7 @@ private:
         std::optional<ArrivalNet> arrivals;  ///< of an or-join
         std::uint64_t stamp = 0;
         bool in_heap = false;
-        bool full = false;  ///< held back by its concurrency
+        bool full = false;  ///< held back by its concurrency, or by a pause
         std::optional<places::PlaceId> room;
         std::deque<Candidate> ready;
         boost::unordered_map<Candidate, Standing, CandidateHash> standing;

@@ -29,6 +29,24 @@ std::string_view name(OperationState state) {
     return names[static_cast<std::size_t>(state)];
 }
 
+Performer performer(const nets::Transition& rules) {
+    if (std::holds_alternative<nets::Agent>(rules.action)) return Performer::agent;
+    if (std::holds_alternative<nets::ChildNet>(rules.action)) return Performer::child;
+    return Performer::handler;
+}
+
+const Pause* State::pause_of(const TransitionEntry& transition) const {
+    if (pauses.empty()) return nullptr;
+    for (const auto& key :
+         {std::pair{transition.net, transition.name},
+          std::pair{transition.net, std::string()},
+          std::pair{std::string(), std::string()}}) {
+        const auto found = pauses.find(key);
+        if (found != pauses.end()) return &found->second;
+    }
+    return nullptr;
+}
+
 State::State(std::string model_id)
     : model(std::move(model_id)),
       dead_letter_(ensure_place({"", std::string(dead_letter_place)})) {}

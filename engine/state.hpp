@@ -89,6 +89,8 @@ struct Case {
     std::uint64_t open_tokens = 0;  ///< of these, not on an end place
     std::uint64_t delayed = 0;      ///< of these, not yet visible; a matter of time, not of the log
     std::uint64_t dead_letters = 0;
+    base::OperationId parent;                   ///< the firing that waits for this case, or none
+    std::uint32_t depth = 1;                    ///< 1 = nobody's child
     std::vector<base::OperationId> operations;  ///< not final
     std::deque<OperationSummary> finished;      ///< the newest `finished_kept`
 
@@ -119,15 +121,34 @@ struct Operation {
     std::string call;      ///< canonical JSON: what the handler prepared
     std::string tool_id;
     std::string version_hash;
-    std::string effect;                 ///< pure | idempotent | once
-    std::string error;                  ///< canonical JSON of the last error, or empty
-    std::string executor;               ///< of the last lease
-    std::uint64_t fencing = 0;          ///< of the last lease
+    std::string effect;         ///< pure | idempotent | once
+    std::string error;          ///< canonical JSON of the last error, or empty
+    std::string executor;       ///< of the last lease
+    std::uint64_t fencing = 0;  ///< of the last lease
+    base::Timestamp attempt_started;
+    base::CaseId child;                 ///< of a `net`: the case that this attempt started
+    std::string claim;                  ///< of an `agent`: names the claim in force, or empty
+    base::Timestamp claimed_until;      ///< of that claim; `executor` is who has it
+    std::uint64_t steps = 0;            ///< of an `agent`, as told with its heartbeats
     std::vector<places::PlaceId> room;  ///< one entry a token that room is held for
 
     [[nodiscard]] const nets::Transition& rules() const {
         return deployment->net->transitions[index];
     }
+};
+
+/// Who brings an operation to its end.
+enum class Performer : std::uint8_t {
+    handler,  ///< the engine's TransitionHandler: tools and commands
+    agent,    ///< whoever claims the work packet; waits, and is never uncertain
+    child,    ///< a child case of this model; never uncertain either
+};
+Performer performer(const nets::Transition& rules);
+
+/// Of a model (both names empty), a net, or a transition.
+struct Pause {
+    std::string by;
+    base::Timestamp at;
 };
 
 /// A request that was answered: the same one again gets the same answer.
@@ -157,6 +178,7 @@ struct State {
     boost::unordered_map<std::string, AnsweredRequest> requests;
     std::deque<std::string> request_order;
     std::uint64_t dead_letters = 0;
+    std::map<std::pair<std::string, std::string>, Pause, std::less<>> pauses;
 
     /// Tokens still hidden, by the time at which they become visible.
     std::set<std::pair<base::Timestamp, base::TokenId>> delayed;
@@ -173,6 +195,8 @@ struct State {
     [[nodiscard]] Operation* find_operation(base::OperationId id);
     [[nodiscard]] const Operation* find_operation(base::OperationId id) const;
     [[nodiscard]] const Deployment* current(std::string_view net) const;
+    /// The pause that holds the transition: its own, its net's or the model's. Null: none.
+    [[nodiscard]] const Pause* pause_of(const TransitionEntry& transition) const;
 
 private:
     places::PlaceId dead_letter_;

@@ -92,10 +92,20 @@ void compile_end(const base::Json& value, const At& at, Draft& draft) {
 void compile_migrate(const base::Json& value, const At& at, Draft& draft) {
     if (!expect_object(value, at, draft.faults)) return;
     for (const auto& [old_place, place] : value.get_ref<const base::Json::object_t&>()) {
-        read_name(old_place, at / old_place, draft.faults);
-        read_place(place, at / old_place, draft, PlaceUse::change);
+        const At here = at / old_place;
+        read_name(old_place, here, draft.faults);
+        const auto target = read_place(place, here, draft, PlaceUse::change);
+        if (draft.net.place(old_place)) {
+            draft.faults.add(
+                here,
+                fmt::format(
+                    "the place {} is still there: it keeps its tokens", in_quotes(old_place)
+                )
+            );
+        } else if (target) {
+            draft.net.migrate.emplace_back(old_place, *target);
+        }
     }
-    draft.needs(Feature::migrate, at);
 }
 
 void compile_document(const base::Json& document, Draft& draft) {

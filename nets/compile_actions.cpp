@@ -179,30 +179,57 @@ void compile_llm(
     draft.needs(Feature::llm, at);
 }
 
+// What an agent or a child net is given: the template, or without one the only token bound.
+Template read_input(
+    const Fields& fields,
+    const At& at,
+    Draft& draft,
+    const Vocabulary& vocabulary,
+    const Transition& transition
+) {
+    if (const auto* input = fields.find("input")) {
+        return read_template(*input, at / "input", draft, vocabulary).value_or(Template());
+    }
+    const bool single = transition.in.size() == 1 && !transition.in.front().alias.contains('-') &&
+                        (transition.in.front().kind == ArcKind::consume ||
+                         transition.in.front().kind == ArcKind::read);
+    if (!single) {
+        draft.faults.add(at, "the field 'input' is missing: what of these inputs is it given?");
+        return {};
+    }
+    const auto whole = fmt::format("${{{}}}", transition.in.front().alias);
+    return read_template(whole, at / "input", draft, vocabulary).value_or(Template());
+}
+
 void compile_agent(
     const base::Json& value,
     const At& at,
     Draft& draft,
     const Vocabulary& vocabulary,
-    Transition& /*into*/
+    Transition& into
 ) {
     const Fields fields(value, at, draft.faults, grammar::agent);
+    Agent agent;
     if (const auto* skill = fields.require("skill")) {
-        read_text(*skill, at / "skill", draft.faults);
+        agent.skill = read_text(*skill, at / "skill", draft.faults).value_or("");
+        if (skill->is_string() && agent.skill.empty()) {
+            draft.faults.add(at / "skill", "must not be empty");
+        }
     }
     if (const auto* persona = fields.find("persona")) {
-        read_text(*persona, at / "persona", draft.faults);
+        agent.persona = read_text(*persona, at / "persona", draft.faults).value_or("");
     }
     if (const auto* budget = fields.find("budget")) {
-        expect_object(*budget, at / "budget", draft.faults);
+        if (expect_object(*budget, at / "budget", draft.faults)) {
+            agent.budget = base::canonical(*budget);
+        }
     }
     if (const auto* steps = fields.find("maxSteps")) {
-        read_integer(*steps, at / "maxSteps", draft.faults, {1, 1'000'000});
+        const auto most = read_integer(*steps, at / "maxSteps", draft.faults, {1, 1'000'000});
+        if (most) agent.steps_max = static_cast<std::uint64_t>(*most);
     }
-    if (const auto* input = fields.find("input")) {
-        read_template(*input, at / "input", draft, vocabulary);
-    }
-    draft.needs(Feature::agent, at);
+    agent.input = read_input(fields, at, draft, vocabulary, into);
+    into.action = std::move(agent);
 }
 
 void compile_net(
@@ -210,17 +237,18 @@ void compile_net(
     const At& at,
     Draft& draft,
     const Vocabulary& vocabulary,
-    Transition& /*into*/
+    Transition& into
 ) {
     const Fields fields(value, at, draft.faults, grammar::net);
-    if (const auto* name = fields.require("name")) read_name(*name, at / "name", draft.faults);
+    ChildNet child;
+    if (const auto* name = fields.require("name")) {
+        child.net = read_name(*name, at / "name", draft.faults).value_or("");
+    }
     if (const auto* version = fields.find("version")) {
-        read_text(*version, at / "version", draft.faults);
+        child.version = read_text(*version, at / "version", draft.faults);
     }
-    if (const auto* input = fields.find("input")) {
-        read_template(*input, at / "input", draft, vocabulary);
-    }
-    draft.needs(Feature::net, at);
+    child.input = read_input(fields, at, draft, vocabulary, into);
+    into.action = std::move(child);
 }
 
 void compile_every(
@@ -309,8 +337,8 @@ constexpr auto entries = std::to_array<ActionEntry>({
     {.field = "command", .compile = &compile_command, .has_result = true},
     {.field = "http", .compile = &compile_http, .has_result = true},
     {.field = "llm", .compile = &compile_llm, .has_result = true},
-    {.field = "agent", .compile = &compile_agent, .has_result = true},
-    {.field = "net", .compile = &compile_net, .has_result = true},
+    {.field = "agent", .compile = &compile_agent, .has_result = true, .has_meta = true},
+    {.field = "net", .compile = &compile_net, .has_result = true, .has_meta = true},
     {.field = "every", .compile = &compile_every, .starts_alone = true},
     {.field = "cron", .compile = &compile_cron, .starts_alone = true},
     {.field = "link", .compile = &compile_link, .starts_alone = true},

@@ -49,12 +49,12 @@ inline constexpr auto features = std::to_array<FeatureEntry>({
     {Feature::join_or, "\"join\": \"or\"", true},
     {Feature::http, "'http'", false},
     {Feature::llm, "'llm'", false},
-    {Feature::agent, "'agent'", false},
-    {Feature::net, "'net'", false},
+    {Feature::agent, "'agent'", true},
+    {Feature::net, "'net'", true},
     {Feature::cron, "'cron'", true},
     {Feature::link, "'link'", true},
     {Feature::place_schema, "a place's 'schema'", true},
-    {Feature::migrate, "'migrate'", false},
+    {Feature::migrate, "'migrate'", true},
 });
 
 constexpr const FeatureEntry& entry(Feature feature) {

@@ -184,7 +184,9 @@ private:
 
     void settings(const Transition& transition, const std::string& at) {
         const bool works = std::holds_alternative<Call>(transition.action) ||
-                           std::holds_alternative<Command>(transition.action);
+                           std::holds_alternative<Command>(transition.action) ||
+                           std::holds_alternative<Agent>(transition.action) ||
+                           std::holds_alternative<ChildNet>(transition.action);
         if (works && transition.out.may_be_empty) {
             add(at, "result_dropped", "has no 'out': what the tool answers is thrown away");
         }

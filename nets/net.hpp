@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -117,13 +118,27 @@ struct Cron {
     CronFields fields;
     bool once_when_missed = false;
 };
+/// A work packet for somebody outside, who claims it and says how it ended.
+struct Agent {
+    std::string skill;
+    std::string persona;  ///< or empty
+    std::string budget;   ///< canonical JSON object, or empty
+    std::optional<std::uint64_t> steps_max;
+    Template input;
+};
+/// Another net runs as a child case.
+struct ChildNet {
+    std::string net;
+    std::optional<std::string> version;
+    Template input;
+};
 /// A typed relation between two places: never fires.
 struct Link {
     std::string type;
     PlaceIndex from = 0;
     PlaceIndex to = 0;
 };
-using Action = std::variant<Map, Call, Command, Every, Cron, Link>;
+using Action = std::variant<Map, Call, Command, Agent, ChildNet, Every, Cron, Link>;
 
 struct Transition {
     std::string name;
@@ -169,6 +184,8 @@ struct Net {
     std::vector<Transition> transitions;
     std::optional<PlaceIndex> start;
     std::vector<PlaceIndex> end;
+    /// Places of the version before that went away, and where their tokens go.
+    std::vector<std::pair<std::string, PlaceIndex>> migrate;
     std::string document;  ///< canonical JSON of what was given
     base::Digest digest;   ///< sha256 of `document`
 

@@ -180,6 +180,8 @@ void add_net_routes(http::Router& router, Api& api);
 void add_token_routes(http::Router& router, Api& api);
 void add_case_routes(http::Router& router, Api& api);
 void add_operation_routes(http::Router& router, Api& api);
+void add_work_routes(http::Router& router, Api& api);
+void add_scheduling_routes(http::Router& router, Api& api);
 void add_event_routes(http::Router& router, Api& api);
 void add_catalog_routes(http::Router& router, Api& api);
 void add_executor_routes(http::Router& router, Api& api);

@@ -145,6 +145,8 @@ Result<void> open_http(const Master::Options& options, auto& parts) {
           add_token_routes,
           add_case_routes,
           add_operation_routes,
+          add_work_routes,
+          add_scheduling_routes,
           add_event_routes,
           add_catalog_routes,
           add_executor_routes,

@@ -8,7 +8,7 @@ namespace server {
 namespace {
 
 base::Json model_view(const engine::State& state) {
-    return {
+    base::Json view = {
         {"id", state.model},
         {"seq", state.seq},
         {"epoch", state.epoch},
@@ -17,6 +17,9 @@ base::Json model_view(const engine::State& state) {
         {"operations", state.operations.size()},
         {"deadLetters", state.dead_letters},
     };
+    const auto pause = state.pauses.find(std::pair{std::string(), std::string()});
+    if (pause != state.pauses.end()) view["paused"] = pause_view(pause->second);
+    return view;
 }
 
 http::Task<http::Response> list_models(Api& api, http::Request request) {

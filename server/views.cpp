@@ -80,7 +80,7 @@ Json case_view(const engine::Model& model, const engine::Case& value) {
         if (!operation->error.empty()) entry["error"] = *base::parse_json(operation->error);
         operations.push_back(std::move(entry));
     }
-    return {
+    Json view = {
         {"id", text(value.id)},
         {"net", value.deployment->net->name},
         {"version", value.deployment->net->version},
@@ -90,6 +90,8 @@ Json case_view(const engine::Model& model, const engine::Case& value) {
         {"deadLetters", std::move(dead)},
         {"operations", std::move(operations)},
     };
+    if (value.parent) view["parent"] = text(value.parent);
+    return view;
 }
 
 Json links_view(const nets::Net& net) {
@@ -127,7 +129,38 @@ Json net_view(const engine::State& state, const std::string& name, const engine:
     for (const auto id : entry.current->transitions)
         transitions.push_back(state.transitions[id].name);
     view["transitions"] = std::move(transitions);
+    for (const auto& key :
+         {std::pair{name, std::string()}, std::pair{std::string(), std::string()}}) {
+        const auto pause = state.pauses.find(key);
+        if (pause != state.pauses.end()) view["paused"] = pause_view(pause->second);
+    }
     view["links"] = links_view(*entry.current->net);
+    return view;
+}
+
+Json pause_view(const engine::Pause& pause) {
+    return {{"by", pause.by}, {"at", base::rfc3339(pause.at)}};
+}
+
+Json work_view(const engine::State& state, const engine::Operation& operation) {
+    Json view = *base::parse_json(operation.call);  // skill, persona, budget, maxSteps, input
+    view["operation"] = text(operation.id);
+    view["net"] = operation.deployment->net->name;
+    view["transition"] = state.transitions[operation.transition].name;
+    view["attempt"] = operation.attempt;
+    view["since"] = base::rfc3339(operation.started);
+    if (operation.case_id) view["case"] = text(operation.case_id);
+    if (operation.state != engine::OperationState::invoking) {
+        view["state"] = "waiting";
+        if (operation.next.us != 0) view["next"] = base::rfc3339(operation.next);
+    } else if (operation.claim.empty()) {
+        view["state"] = "available";
+    } else {
+        view["state"] = "claimed";
+        view["agent"] = operation.executor;
+        view["until"] = base::rfc3339(operation.claimed_until);
+        view["steps"] = operation.steps;
+    }
     return view;
 }
 
@@ -157,6 +190,16 @@ Json operation_view(
     if (operation.case_id) view["case"] = text(operation.case_id);
     if (operation.next.us != 0) view["next"] = base::rfc3339(operation.next);
     if (!operation.error.empty()) view["error"] = *base::parse_json(operation.error);
+    switch (engine::performer(operation.rules())) {
+        case engine::Performer::agent:
+            view["work"] = work_view(state, operation);
+            return view;
+        case engine::Performer::child:
+            if (operation.child) view["child"] = text(operation.child);
+            return view;
+        case engine::Performer::handler:
+            break;
+    }
     const base::AttemptId attempt{operation.id, operation.attempt};
     const std::string holder = dispatcher.holder(state.model, attempt);
     if (!holder.empty()) view["executor"] = holder;

@@ -24,6 +24,11 @@ base::Json operation_view(
     const engine::Operation& operation,
     const transitions::Dispatcher& dispatcher
 );
+/// A work packet: `{operation, net, transition, case?, skill, persona?, budget?, maxSteps?, input,
+/// state, attempt, since, agent?, until?, steps?}`.
+base::Json work_view(const engine::State& state, const engine::Operation& operation);
+/// `{by, at}`
+base::Json pause_view(const engine::Pause& pause);
 /// With `whyNot`: for each input arc what is there and why it does not do.
 base::Json transition_view(
     const engine::Model& model, engine::TransitionId id, const transitions::Dispatcher& dispatcher

@@ -19,6 +19,8 @@ std::string_view kind_of(const nets::Transition& rules) {
         std::string_view operator()(const nets::Map&) const { return "map"; }
         std::string_view operator()(const nets::Call&) const { return "call"; }
         std::string_view operator()(const nets::Command&) const { return "command"; }
+        std::string_view operator()(const nets::Agent&) const { return "agent"; }
+        std::string_view operator()(const nets::ChildNet&) const { return "net"; }
         std::string_view operator()(const nets::Every&) const { return "every"; }
         std::string_view operator()(const nets::Cron&) const { return "cron"; }
         std::string_view operator()(const nets::Link&) const { return "link"; }
@@ -190,6 +192,17 @@ void flight_reasons(
             reason = "waits for its next attempt at " + base::rfc3339(operation.next);
         } else if (operation.state == engine::OperationState::uncertain) {
             reason = "is uncertain: nobody knows whether it ran; check, then abandon it";
+        } else if (engine::performer(operation.rules()) == engine::Performer::agent) {
+            const auto& skill = std::get<nets::Agent>(operation.rules().action).skill;
+            reason = operation.claim.empty()
+                         ? fmt::format("waits for an agent with the skill '{}'", skill)
+                         : fmt::format(
+                               "is claimed by agent '{}' until {}",
+                               operation.executor,
+                               base::rfc3339(operation.claimed_until)
+                           );
+        } else if (engine::performer(operation.rules()) == engine::Performer::child) {
+            reason = "waits for case " + text(operation.child);
         } else {
             const std::string why =
                 dispatcher.why_waiting(state.model, {operation_id, operation.attempt});
@@ -215,6 +228,14 @@ Json transition_view(
     const auto waiting = model.scheduler().waiting(id);
     Json reasons = Json::array();
     bool complete = true;
+    const auto* pause = state.pause_of(entry);
+    if (pause != nullptr) {
+        reasons.push_back(
+            {{"reason", fmt::format("is paused by {} since {}", pause->by, base::rfc3339(pause->at))
+             },
+             {"paused", pause_view(*pause)}}
+        );
+    }
     input_reasons(reasons, state, entry, complete);
     case_reasons(reasons, model, id, complete);
     output_reasons(reasons, state, entry);
@@ -259,7 +280,8 @@ Json transition_view(
         {"net", entry.net},
         {"kind", kind_of(rules)},
         {"state",
-         flying            ? "running"
+         pause != nullptr  ? "paused"
+         : flying          ? "running"
          : reasons.empty() ? "enabled"
                            : "waiting"},
         {"inFlight", entry.in_flight + waiting.claims},

@@ -206,23 +206,66 @@ void Dispatcher::report(Reported& reported) {
             ErrorCode::bad_output, "output that the executor names never came", {}, {}
         };
     }
+    const bool answered =
+        outcome.kind == engine::Outcome::Kind::returned && context.reply == call_reply;
+    const auto contract = answered ? contract_of(reported.ref.model, context) : nullptr;
+    if (!contract || !contract->output) return settle_checked(reported, std::move(outcome));
+    const auto hold = [](engine::Outcome& made, Result<void> fits) {
+        if (fits) return;
+        made.kind = engine::Outcome::Kind::error;
+        made.error = std::move(fits.error());
+    };
+    const auto& out = reported.outcome.standard_output;
+    if (out.truncated()) {
+        hold(outcome, fail(ErrorCode::bad_output, "the tool's answer was cut off at its limit"));
+    } else if (!out.sha256) {
+        hold(outcome, contract->answer(outcome.result));
+    } else {
+        // It went to the blob store, and is read from there.
+        workers_.post(
+            [this, reported, contract, hold, digest = *out.sha256, outcome = std::move(outcome)](
+            ) mutable {
+                const auto bytes = parts_.blobs.bytes(digest, base::JsonLimits{}.bytes_max);
+                hold(outcome, bytes ? contract->answer(*bytes) : fail(bytes.error()));
+                settle_checked(reported, std::move(outcome));
+            }
+        );
+        return;
+    }
+    settle_checked(reported, std::move(outcome));
+}
+
+std::shared_ptr<const Contract> Dispatcher::contract_of(
+    const std::string& model, const OutcomeContext& context
+) {
+    const auto item = parts_.catalog.version(model, context.tool_id, context.version_hash);
+    if (!item) return nullptr;
+    auto contract = contracts_.of(*item);
+    return contract ? std::move(*contract) : nullptr;
+}
+
+void Dispatcher::settle_checked(const Reported& reported, engine::Outcome outcome) {
     engine_->settle(
         reported.ref.model,
         std::move(outcome),
         reported.executor,
         [this, lease = reported.ref.lease](Result<engine::Settled> settled) {
-            if (!settled) {
-                // Not taken (the model failed, the master stops): the executor sends it again.
-                with_board([&](JobBoard& board) { board.unreported(lease); });
-                return;
-            }
-            jobs::Verdict verdict = jobs::Verdict::unknown;
-            if (*settled == engine::Settled::applied) verdict = jobs::Verdict::applied;
-            if (*settled == engine::Settled::late) verdict = jobs::Verdict::fenced;
-            uploads_.forget(lease);
-            with_board([&](JobBoard& board) { board.settled(lease, verdict); });
+            report_settled(lease, std::move(settled));
         }
     );
+}
+
+void Dispatcher::report_settled(const jobs::LeaseId& lease, Result<engine::Settled> settled) {
+    if (!settled) {
+        // Not taken (the model failed, the master stops): the executor sends it again.
+        with_board([&](JobBoard& board) { board.unreported(lease); });
+        return;
+    }
+    jobs::Verdict verdict = jobs::Verdict::unknown;
+    if (*settled == engine::Settled::applied) verdict = jobs::Verdict::applied;
+    if (*settled == engine::Settled::late) verdict = jobs::Verdict::fenced;
+    uploads_.forget(lease);
+    with_board([&](JobBoard& board) { board.settled(lease, verdict); });
 }
 
 // Scripts are read, and held against their pins, at the moment they ship.

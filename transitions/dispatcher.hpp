@@ -8,6 +8,8 @@
 #include "engine/engine.hpp"
 #include "engine/handler.hpp"
 #include "jobs/routes.hpp"
+#include "transitions/call.hpp"
+#include "transitions/contract.hpp"
 #include "transitions/job_board.hpp"
 #include "transitions/uploads.hpp"
 
@@ -101,6 +103,11 @@ private:
     void with_board(Action&& action);
     void handle(BoardEvent& event);
     void report(Reported& reported);
+    void report_settled(const jobs::LeaseId& lease, base::Result<engine::Settled> settled);
+    void settle_checked(const Reported& reported, engine::Outcome outcome);
+    [[nodiscard]] std::shared_ptr<const Contract> contract_of(
+        const std::string& model, const OutcomeContext& context
+    );
     [[nodiscard]] bool uploaded(const Reported& reported) const;
     void tampered(
         const std::string& model, const engine::Prepared& prepared, const base::Digest& digest
@@ -116,6 +123,7 @@ private:
     base::Guarded<std::unordered_map<Ticket, SyncDone>> open_;
     std::atomic<Ticket> last_ticket_{0};
     Uploads uploads_;
+    Contracts contracts_;
     std::mutex timer_mutex_;
     std::condition_variable timer_changed_;
     bool stopping_ = false;

@@ -59,7 +59,10 @@ void tighten(jobs::Caps& caps, std::optional<std::int64_t> wall_ms) {
 }
 
 Result<PlannedJob> plan(
-    const catalog::Catalog& catalog, std::string_view model, const engine::Prepare& request
+    const catalog::Catalog& catalog,
+    Contracts& contracts,
+    std::string_view model,
+    const engine::Prepare& request
 ) {
     PlannedJob planned;
     if (!request.tool_id.empty()) {
@@ -68,9 +71,13 @@ Result<PlannedJob> plan(
         auto job = job_for(*item);
         if (!job) return fail(std::move(job.error()));
         planned.job = std::move(*job);
-        planned.job.args = request.input;
+        const auto contract = contracts.of(*item);
+        if (!contract) return fail(contract.error());
+        auto arguments = (*contract)->arguments(request.input);
+        if (!arguments) return fail(std::move(arguments.error()));
         if (!std::holds_alternative<jobs::Builtin>(planned.job.binding))
-            planned.job.input = request.input;
+            planned.job.input = *arguments;
+        planned.job.args = std::move(*arguments);
         planned.reply = call_reply;
     } else {
         auto command = read_command(request.input);
@@ -104,7 +111,7 @@ void Dispatcher::prepare(
     const engine::Prepare& request,
     std::move_only_function<void(Result<engine::Prepared>)> done
 ) {
-    auto planned = plan(parts_.catalog, model, request);
+    auto planned = plan(parts_.catalog, contracts_, model, request);
     if (!planned) return done(fail(std::move(planned.error())));
     engine::Prepared prepared{
         .call = to_call_json(*planned),

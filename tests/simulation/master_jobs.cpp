@@ -70,7 +70,9 @@ void Master::with_board(Action&& action) {
 void Master::recover(const Lane& lane) {
     std::vector<const engine::Operation*> found;
     for (const auto& [id, operation] : lane.model->state().operations) {
-        if (operation.state == engine::OperationState::invoking) found.push_back(&operation);
+        const bool performed = engine::performer(operation.rules()) == engine::Performer::handler;
+        if (performed && operation.state == engine::OperationState::invoking)
+            found.push_back(&operation);
     }
     std::ranges::sort(found, {}, [](const engine::Operation* operation) { return operation->id; });
     for (const auto* operation : found) {

@@ -49,6 +49,21 @@ inline constexpr std::array scenes = {
                 "out":{"p":"${result.v}"},"fail":{"bad":"${error.code}"}},
         "late":{"in":{"x":"p"},"out":[{"to":"o","token":"${x}","delay":"700ms"}]}},
       "start":"a","end":["o","bad"]})"},
+    Scene{"desk", nullptr, R"({"net":"desk","version":"1","places":{"a":{},"o":{},"bad":{}},
+      "transitions":{
+        "review":{"in":{"x":"a"},"agent":{"skill":"review"},
+                  "out":{"o":{"v":"${x.v}"}},"fail":{"bad":"${error.code}"},
+                  "retry":{"attempts":2,"backoff":"1s"}}},
+      "start":"a","end":["o","bad"]})"},
+    Scene{"boss", nullptr, R"({"net":"boss","version":"1","places":{"a":{},"o":{},"bad":{}},
+      "transitions":{
+        "tools":{"in":{"x":"a"},"guard":"x.v % 3 == 0","net":{"name":"fork"},
+                 "out":{"o":"${result}"},"fail":{"bad":"${error.code}"}},
+        "people":{"in":{"x":"a"},"guard":"x.v % 3 == 1","net":{"name":"desk"},
+                  "out":{"o":"${result}"},"fail":{"bad":"${error.code}"},"timeout":"30s"},
+        "again":{"in":{"x":"a"},"guard":"x.v % 3 == 2","net":{"name":"boss","input":{"v":"${x.v / 3}"}},
+                 "out":{"o":"${result}"},"fail":{"bad":"${error.code}"}}},
+      "start":"a","end":["o","bad"]})"},
     Scene{
         "weights", "in", R"({"net":"weights","version":"1","places":{"in":{},"out":{}},
       "transitions":{

@@ -49,6 +49,8 @@ private:
     void start_or_put();
     void cancel_something();
     void abandon_uncertain();
+    void work();
+    void work_on(const std::string& name, const engine::Operation& packet);
     void restart_soon();
     void check_step() const;
     void check_end();
@@ -194,6 +196,48 @@ void Simulation::abandon_uncertain() {
     }
 }
 
+// Agents come by for ever: they claim packets, forget some, and finish or fail the others.
+void Simulation::work() {
+    world_.after(world_.random.around(base::milliseconds(300), base::seconds(4)), [this] {
+        work();
+    });
+    const auto& name = models_[world_.random.below(models_.size())];
+    const Model* model = master_.up() ? master_.model(name) : nullptr;
+    if (model == nullptr) return;
+    const engine::Operation* oldest = nullptr;
+    for (const auto& [id, operation] : model->state().operations) {
+        if (engine::performer(operation.rules()) != engine::Performer::agent) continue;
+        if (operation.state != engine::OperationState::invoking) continue;
+        if (oldest == nullptr || id < oldest->id) oldest = &operation;
+    }
+    if (oldest != nullptr) work_on(name, *oldest);
+}
+
+void Simulation::work_on(const std::string& name, const engine::Operation& packet) {
+    const engine::WorkHold hold{packet.id, packet.claim};
+    if (engine::work_available(packet)) {
+        return ask(name, [id = packet.id](Model& open, const Asker& asker) -> Result<Seq> {
+            const auto made = engine::claim_work(
+                open, {.agent = "a", .operation = id, .length = base::seconds(3)}, asker
+            );
+            if (!made) return base::fail(made.error());
+            return open.state().seq;
+        });
+    }
+    const auto chance = world_.random.below(10);
+    if (chance < 2) return;  // the agent is gone; its claim runs out
+    if (chance < 4) {
+        return ask(name, [hold](Model& open, const Asker& asker) {
+            return engine::extend_work(open, hold, {.length = base::seconds(3)}, asker);
+        });
+    }
+    ask(name, [hold, fails = chance < 6](Model& open, const Asker& asker) {
+        engine::WorkResult result{.result = "1"};
+        if (fails) result.error = base::Error{ErrorCode::upstream, "no idea", {}, {}};
+        return engine::finish_work(open, hold, std::move(result), asker);
+    });
+}
+
 void Simulation::restart_soon() {
     world_.after(world_.random.around(base::milliseconds(500), base::seconds(9)), [this] {
         if (!master_.up()) master_.start();
@@ -295,6 +339,7 @@ Report Simulation::run() {
     deploy();
     plan();
     plan_faults();
+    work();
     // The master comes back whenever it is down.
     for (auto at = base::seconds(1); at < chaos_length; at = at + base::seconds(1)) {
         world_.after(at, [this] {

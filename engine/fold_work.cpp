@@ -1,0 +1,51 @@
+#include "base/json.hpp"
+#include "engine/fold_parts.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+namespace engine {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+Result<void> apply_work(State& state, const Event& event) {
+    Operation* operation = state.find_operation(event.operation);
+    if (operation == nullptr) {
+        return fail(
+            ErrorCode::validation, fmt::format("operation {} is unknown", text(event.operation))
+        );
+    }
+    ++operation->revision;
+    if (event.type == EventType::work_released) {
+        operation->claim.clear();
+        operation->claimed_until = {};
+        return {};
+    }
+    operation->claimed_until = event.next;
+    if (event.type == EventType::work_claimed) {
+        operation->executor = event.executor;
+        operation->claim = event.lease;
+        operation->steps = 0;
+        return {};
+    }
+    if (event.info.empty()) return {};
+    const auto info = base::parse_json(event.info);
+    if (!info || !info->is_object()) return fail(ErrorCode::validation, "info is no object");
+    operation->steps = info->value("steps", operation->steps);
+    return {};
+}
+
+Result<void> apply_pause(State& state, const Event& event, const RecordHead& head) {
+    const std::pair key{event.net, event.transition};
+    if (event.type == EventType::scheduling_paused) {
+        state.pauses[key] = {event.actor, head.ts};
+    } else {
+        state.pauses.erase(key);
+    }
+    return {};
+}
+
+}  // namespace engine
