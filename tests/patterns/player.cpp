@@ -180,6 +180,13 @@ base::CaseId Player::case_of(const std::string& who) const {
     return found->second;
 }
 
+base::CaseId Player::root_of(base::CaseId id) const {
+    const auto& state = model_.model.state();
+    while (const auto* waiting = state.find_operation(state.find_case(id)->parent))
+        id = waiting->case_id;
+    return id;
+}
+
 std::string Player::activity(std::string_view name) const {
     const auto& net = *model_.model.state().current(pattern_.net)->net;
     const auto found = net.transition(name);
@@ -243,7 +250,8 @@ void Player::come_to_rest() {
             } else if (const auto* perform = std::get_if<engine::Perform>(&effect)) {
                 const auto* operation = state.find_operation(perform->operation);
                 REQUIRE(operation != nullptr);
-                running_[{operation->case_id, operation->rules().name}].push_back(operation->id);
+                const Activity key{root_of(operation->case_id), operation->rules().name};
+                running_[key].push_back(operation->id);
             } else if (const auto* cancel = std::get_if<engine::Cancel>(&effect)) {
                 for (auto& [key, operations] : running_) {
                     if (std::erase(operations, cancel->operation) > 0) {

@@ -14,7 +14,8 @@
 namespace patterns {
 
 /// Plays steps on a model that runs one pattern. The activities of a net are its calls; they run
-/// until a step answers them. All else fires by itself.
+/// until a step answers them. All else fires by itself. What runs in a child case counts as its
+/// parent's.
 class Player {
 public:
     explicit Player(const Pattern& pattern);
@@ -40,6 +41,7 @@ private:
     Refusal dead(const std::string& who, std::string_view code) const;
 
     [[nodiscard]] base::CaseId case_of(const std::string& who) const;
+    [[nodiscard]] base::CaseId root_of(base::CaseId id) const;
     [[nodiscard]] std::string activity(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> tokens(base::CaseId id, std::string_view place) const;
     [[nodiscard]] std::vector<std::string> active(base::CaseId id) const;
