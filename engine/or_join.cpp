@@ -90,7 +90,11 @@ std::vector<Move> moves_of(const State& state, const TransitionEntry& entry) {
         if (arc.any_case || !state.store.place(place).cases) continue;
         switch (arc.kind) {
             case nets::ArcKind::consume:
-                add(rules.or_join ? alternatives : inputs.take, place, least(arc));
+                if (rules.or_join) {
+                    alternatives.emplace_back(place, least(arc));
+                } else {
+                    add(inputs.take, place, least(arc));
+                }
                 break;
             case nets::ArcKind::read:
                 add(inputs.read, place, least(arc));
@@ -128,12 +132,10 @@ public:
           binding_(binding),
           arrivals_(static_cast<PlaceId>(state.store.place_count())) {
         count_tokens(net.places);
-        if (const Case* owner = state.find_case(binding.case_id)) {
-            for (const auto id : owner->operations)
-                add_operation(*state.find_operation(id));
-        } else {
-            for (const auto& [id, operation] : state.operations) {
-                if (operation.case_id == binding.case_id) add_operation(operation);
+        // What a firing without a case makes goes with any.
+        for (const auto& [id, operation] : state.operations) {
+            if (!operation.case_id || operation.case_id == binding.case_id) {
+                add_operation(operation);
             }
         }
         for (const auto& move : net.moves)
@@ -175,15 +177,27 @@ private:
         };
         for (auto slot = store.first_of_case(binding_.case_id); slot != places::no_slot;
              slot = store.next_of_case(slot)) {
-            if (free(store.token(slot))) add(here_, store.token(slot).place, 1);
+            if (free(store.token(slot))) add_token(store.token(slot));
         }
         for (const auto place : places) {
             if (store.place(place).caseless == 0) continue;
             for (auto slot = store.first_in(place); slot != places::no_slot;
                  slot = store.next_in_place(slot)) {
-                if (!store.token(slot).case_id && free(store.token(slot))) add(here_, place, 1);
+                if (!store.token(slot).case_id && free(store.token(slot))) {
+                    add_token(store.token(slot));
+                }
             }
         }
+    }
+
+    // A delayed one is still to arrive.
+    void add_token(const places::Token& token) {
+        if (!token.hidden) return add(here_, token.place, 1);
+        Move arrival;
+        arrival.take.emplace_back(next_own_, 1);
+        arrival.make.emplace_back(token.place, 1);
+        add(here_, next_own_--, 1);
+        running_.push_back(std::move(arrival));
     }
 
     void add_operation(const Operation& operation) {
@@ -204,18 +218,16 @@ private:
             const auto& rules = entry_.rules().in[arc];
             if (!may_stay_empty(arc)) continue;
             const auto has = binding_.arcs[arc].size();
-            std::uint64_t more = 1;
             if (const auto* fixed = std::get_if<nets::FixedWeight>(&rules.take)) {
                 if (has == fixed->count) continue;
-                const auto there = count_of(here_, place_of(arc));
-                if (there < fixed->count) more = fixed->count - there;
             } else if (const auto* range = std::get_if<nets::RangeWeight>(&rules.take)) {
                 if (has == range->max) continue;
             } else if (std::holds_alternative<nets::ExpressionWeight>(rules.take)) {
                 if (has != 0) continue;
             }
             Wanted wanted{held, place_of(arc)};
-            add(wanted.marking, arrivals_ + place_of(arc), more);
+            add(wanted.marking, place_of(arc), 1);
+            add(wanted.marking, arrivals_ + place_of(arc), 1);
             wanted_.push_back(std::move(wanted));
         }
     }

@@ -247,6 +247,11 @@ std::optional<Binding> Scheduler::try_bind(Runtime& runtime, const Candidate& ca
     BindRequest wanted = request(runtime, candidate);
     const bool fresh_only = runtime.rules().guard && !runtime.search;
     auto bound = fresh_only ? bind_fresh(runtime, standing, wanted) : bind(wanted);
+    if (bound && !holds_own(runtime, candidate, *bound) && !has_own_tokens(runtime, candidate)) {
+        // Its tokens went elsewhere since it queued up: those without a case are not for it alone.
+        runtime.standing.erase(candidate);
+        return std::nullopt;
+    }
     if (bound) {
         standing.where = at_guard;  // nowhere: `put_back` says
         return std::move(*bound);
@@ -276,11 +281,31 @@ std::expected<Binding, Unbound> Scheduler::bind_fresh(
     return std::unexpected(Unbound{Unbound::Reason::guard, 0});
 }
 
+// Whether what the arc binds makes the firing the candidate's: tokens of its case, and where arcs
+// have keys, on one of those.
+bool Scheduler::own_arc(const Runtime& runtime, const Candidate& candidate, std::size_t arc) {
+    const ArcSource& source = runtime.sources[arc];
+    if (source.any_case && candidate.case_seq != 0) return false;
+    return source.keyed || !runtime.keyed;
+}
+
+bool Scheduler::holds_own(
+    const Runtime& runtime, const Candidate& candidate, const Binding& binding
+) const {
+    return std::ranges::any_of(runtime.rules().binding_order, [&](std::size_t arc) {
+        if (!own_arc(runtime, candidate, arc)) return false;
+        return std::ranges::any_of(binding.arcs[arc], [&](Slot slot) {
+            const auto of = state_.store.token(slot).case_id.seq;
+            return candidate.case_seq == 0 || of == candidate.case_seq;
+        });
+    });
+}
+
 bool Scheduler::has_own_tokens(const Runtime& runtime, const Candidate& candidate) const {
-    const nets::Transition& rules = runtime.rules();
-    return std::ranges::any_of(rules.binding_order, [&](std::size_t arc) {
+    return std::ranges::any_of(runtime.rules().binding_order, [&](std::size_t arc) {
+        if (!own_arc(runtime, candidate, arc)) return false;
         const ArcSource& source = runtime.sources[arc];
-        const base::CaseId of{source.any_case ? 0 : candidate.case_seq};
+        const base::CaseId of{candidate.case_seq};
         if (source.index == nullptr) return state_.store.count_bindable(source.place, of) > 0;
         return source.index->count(of, source.keyed ? std::string_view(candidate.key) : "") > 0;
     });

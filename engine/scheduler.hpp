@@ -164,6 +164,12 @@ private:
     );
     void park(Runtime& runtime, const Candidate& candidate, const Unbound& why);
     static void remember_key(Runtime& runtime, const Candidate& candidate);
+    [[nodiscard]] static bool own_arc(
+        const Runtime& runtime, const Candidate& candidate, std::size_t arc
+    );
+    [[nodiscard]] bool holds_own(
+        const Runtime& runtime, const Candidate& candidate, const Binding& binding
+    ) const;
     [[nodiscard]] bool has_own_tokens(const Runtime& runtime, const Candidate& candidate) const;
     void sweep(Runtime& runtime);
     [[nodiscard]] bool at_capacity(TransitionId id) const;

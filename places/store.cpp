@@ -63,9 +63,7 @@ void Store::remove(Slot slot) {
     if (recording_ && box.place.capacity) {
         changes_.push_back({Change::Kind::room, token.place, slot, token.case_id});
     }
-    if (recording_ && box.place.watched) {
-        changes_.push_back({Change::Kind::left, token.place, slot, token.case_id});
-    }
+    tell_left(slot);
     leave_case(slot);
     ids_.erase(token.id);
     token.data = {};
@@ -78,6 +76,18 @@ void Store::reserve(Slot slot, Holder holder) {
     if (bindable(token)) unlink(slot);
     token.holder = holder;
     ++boxes_[token.place]->place.reserved;
+    tell_left(slot);
+}
+
+void Store::hand_over(Slot slot, Holder holder) {
+    at(slot).holder = holder;
+    tell_left(slot);
+}
+
+void Store::tell_left(Slot slot) {
+    const Token& token = at(slot);
+    if (!recording_ || !boxes_[token.place]->place.watched) return;
+    changes_.push_back({Change::Kind::left, token.place, slot, token.case_id});
 }
 
 void Store::release(Slot slot) {

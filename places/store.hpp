@@ -29,7 +29,7 @@ struct Place {
     std::uint64_t delayed = 0;    ///< of these, not yet visible
     std::uint64_t caseless = 0;   ///< of these, without a case
     std::uint64_t room_held = 0;  ///< kept free for firings in flight
-    bool watched = false;         ///< a change is told when a token leaves
+    bool watched = false;         ///< a change is told when a token leaves or is reserved
 
     [[nodiscard]] bool has_room(std::uint64_t more) const {
         return !capacity || count + room_held + more <= *capacity;
@@ -37,7 +37,8 @@ struct Place {
 };
 
 /// What happened to a place, for whoever schedules: a token can be bound, there is room in a place
-/// with a capacity, or a token left a place that is watched.
+/// with a capacity, or a token left a place that is watched, or was
+/// reserved there.
 struct Change {
     enum class Kind : std::uint8_t { bindable, room, left } kind;
     PlaceId place;
@@ -59,7 +60,7 @@ public:
     void reserve(Slot slot, Holder holder);
     void release(Slot slot);
     /// A reservation passes from one holder to another without becoming free in between.
-    void hand_over(Slot slot, Holder holder) { at(slot).holder = holder; }
+    void hand_over(Slot slot, Holder holder);
     /// Room for one token of a firing in flight.
     void hold_room(PlaceId id) { ++boxes_[id]->place.room_held; }
     void release_room(PlaceId id);
@@ -120,6 +121,7 @@ private:
     Slot free_slot();
     void link(Slot slot);
     void unlink(Slot slot);
+    void tell_left(Slot slot);
     void join_case(Slot slot);
     void leave_case(Slot slot);
     static bool holds(const Index& index, const Token& token);

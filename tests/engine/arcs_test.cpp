@@ -37,7 +37,7 @@ engine::Settled answer(TestModel& m, base::OperationId operation) {
 
 }  // namespace
 
-TEST_CASE("a weight taken from another token waits for that many of the case, also for none") {
+TEST_CASE("S9: a weight taken from another token waits for that many of the case, also for none") {
     TestModel m;
     m.deploy(net(
         R"("plan":{},"b":{})",
@@ -52,7 +52,7 @@ TEST_CASE("a weight taken from another token waits for that many of the case, al
     m.check_fold();
 }
 
-TEST_CASE("a weight looks past a token that wants too many, and counts whole doubles") {
+TEST_CASE("S9: a weight looks past a token that wants too many, and counts whole doubles") {
     TestModel m;
     m.deploy(
         net(R"("plan":{},"b":{})",
@@ -78,7 +78,7 @@ TEST_CASE("a weight looks past a token that wants too many, and counts whole dou
     m.check_fold();
 }
 
-TEST_CASE("all takes every token of the case, at least one; any takes none as well") {
+TEST_CASE("S10: all takes every token of the case, at least one; any takes none as well") {
     TestModel m;
     m.deploy(net(
         R"("go":{},"a":{},"b":{})",
@@ -97,7 +97,7 @@ TEST_CASE("all takes every token of the case, at least one; any takes none as we
     m.check_fold();
 }
 
-TEST_CASE("a range takes what is there between its ends") {
+TEST_CASE("S10: a range takes what is there between its ends") {
     TestModel m;
     m.deploy(net(
         R"("a":{})", R"("t":{"in":{"x":{"place":"a","take":{"min":2,"max":3}}},"out":{"o":"${x}"}})"
@@ -113,7 +113,7 @@ TEST_CASE("a range takes what is there between its ends") {
     m.check_fold();
 }
 
-TEST_CASE("two arcs of one place take two tokens, whichever way they fit") {
+TEST_CASE("S7: two arcs of one place take two tokens, whichever way they fit") {
     TestModel m;
     m.deploy(net(
         R"("a":{})",
@@ -127,7 +127,7 @@ TEST_CASE("two arcs of one place take two tokens, whichever way they fit") {
     m.check_fold();
 }
 
-TEST_CASE("an inhibit arc holds its case back while the place holds tokens of it") {
+TEST_CASE("S14: an inhibit arc holds its case back while the place holds tokens of it") {
     TestModel m;
     m.deploy(net(
         R"("a":{},"stop":{})",
@@ -150,7 +150,9 @@ TEST_CASE("an inhibit arc holds its case back while the place holds tokens of it
     m.check_fold();
 }
 
-TEST_CASE("an inhibit arc sees reserved tokens, tokens without a case, and counts to its weight") {
+TEST_CASE(
+    "S14: an inhibit arc sees reserved tokens, tokens without a case, and counts to its weight"
+) {
     TestModel m;
     m.deploy(
         net(R"("a":{},"w":{})",
@@ -168,7 +170,7 @@ TEST_CASE("an inhibit arc sees reserved tokens, tokens without a case, and count
     m.check_fold();
 }
 
-TEST_CASE("what came while a call was prepared and inhibits it, keeps it from being invoked") {
+TEST_CASE("S20: what came while a call was prepared and inhibits it, keeps it from being invoked") {
     TestModel m;
     m.deploy(net(
         R"("a":{},"stop":{},"gone":{})",
@@ -190,7 +192,8 @@ TEST_CASE("what came while a call was prepared and inhibits it, keeps it from be
     m.check_fold();
 }
 
-TEST_CASE("a reset arc empties its place of the case, and what the firing puts there survives") {
+TEST_CASE("S17: a reset arc empties its place of the case, and what the firing puts there survives"
+) {
     TestModel m;
     m.deploy(
         net(R"("a":{},"go":{})",
@@ -208,7 +211,7 @@ TEST_CASE("a reset arc empties its place of the case, and what the firing puts t
     m.check_fold();
 }
 
-TEST_CASE("a reset arc takes delayed tokens too, and only those of its filter and key") {
+TEST_CASE("S15: a reset arc takes delayed tokens too, and only those of its filter and key") {
     TestModel m;
     m.deploy(net(
         R"("a":{},"go":{})",
@@ -225,7 +228,7 @@ TEST_CASE("a reset arc takes delayed tokens too, and only those of its filter an
     m.check_fold();
 }
 
-TEST_CASE("a reset arc cancels the firings that hold tokens of its place, down to what runs") {
+TEST_CASE("S16: a reset arc cancels the firings that hold tokens of its place, down to what runs") {
     TestModel m;
     m.deploy(net(
         R"("ready":{},"other":{},"stop":{})",
@@ -255,7 +258,7 @@ TEST_CASE("a reset arc cancels the firings that hold tokens of its place, down t
     m.check_fold();
 }
 
-TEST_CASE("a reset drops what is only being prepared, and a case with nothing left ends") {
+TEST_CASE("S16: a reset drops what is only being prepared, and a case with nothing left ends") {
     TestModel m;
     m.deploy(net(
         R"("ready":{},"stop":{})",
@@ -276,7 +279,7 @@ TEST_CASE("a reset drops what is only being prepared, and a case with nothing le
     m.check_fold();
 }
 
-TEST_CASE("a call resets when it finalizes, and a firing that fails resets nothing") {
+TEST_CASE("S18: a call resets when it finalizes, and a firing that fails resets nothing") {
     TestModel m;
     m.deploy(net(
         R"("a":{},"go":{},"bad":{})",
@@ -305,7 +308,7 @@ TEST_CASE("a call resets when it finalizes, and a firing that fails resets nothi
     m.check_fold();
 }
 
-TEST_CASE("a token without a case that another case's firing holds is not reset") {
+TEST_CASE("S15: a token without a case that another case's firing holds is not reset") {
     TestModel m;
     m.deploy(net(
         R"("mutex":{"cases":false,"tokens":[1]},"go":{},"stop":{})",
@@ -323,7 +326,7 @@ TEST_CASE("a token without a case that another case's firing holds is not reset"
     m.check_fold();
 }
 
-TEST_CASE("lifo takes the newest first, an order expression the lowest, equals by age") {
+TEST_CASE("S12: lifo takes the newest first, an order expression the lowest, equals by age") {
     TestModel m;
     m.deploy(net(
         R"("a":{},"b":{},"go":{},"p":{})",
@@ -351,7 +354,7 @@ TEST_CASE("lifo takes the newest first, an order expression the lowest, equals b
     m.check_fold();
 }
 
-TEST_CASE("an order holds over several tokens, and with a guard that looks past some") {
+TEST_CASE("S12: an order holds over several tokens, and with a guard that looks past some") {
     TestModel m;
     m.deploy(net(
         R"("a":{})",
@@ -369,7 +372,7 @@ TEST_CASE("an order holds over several tokens, and with a guard that looks past 
     m.check_fold();
 }
 
-TEST_CASE("a token counts for an arc with an age only when it has been there so long") {
+TEST_CASE("S13: a token counts for an arc with an age only when it has been there so long") {
     TestModel m;
     m.deploy(
         net(R"("a":{})",
@@ -392,7 +395,7 @@ TEST_CASE("a token counts for an arc with an age only when it has been there so 
     m.check_fold();
 }
 
-TEST_CASE("a deadline fires for what nobody took in time, and a restart keeps the clock") {
+TEST_CASE("S13: a deadline fires for what nobody took in time, and a restart keeps the clock") {
     TestModel m;
     m.deploy(
         net(R"("a":{},"go":{})",

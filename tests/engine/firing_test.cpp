@@ -28,7 +28,7 @@ TEST_CASE("a map transition moves a token through and ends the case") {
     m.check_fold();
 }
 
-TEST_CASE("tokens of two cases never join") {
+TEST_CASE("S2: tokens of two cases never join") {
     TestModel m;
     m.deploy(R"({"net":"n","version":"1","places":{"s":{},"a":{},"b":{},"o":{}},
         "transitions":{"split":{"in":{"x":"s"},"out":{"a":"${x}","b":"${x}"}},
@@ -42,7 +42,7 @@ TEST_CASE("tokens of two cases never join") {
     m.check_fold();
 }
 
-TEST_CASE("a token without a case goes with any, and a shared mutex is taken in turn") {
+TEST_CASE("S3 S28: a token without a case goes with any, and a shared mutex is taken in turn") {
     TestModel m;
     std::string document =
         R"({"net":"n","version":"1","places":{"mutex":{"cases":false,"tokens":[null]})";
@@ -60,17 +60,27 @@ TEST_CASE("a token without a case goes with any, and a shared mutex is taken in 
     m.model.pump(m.now, 2000);
     m.keep();
     std::map<std::string, int> entered;
-    std::vector<std::string> order;
     for (const auto& t : m.model.state().transitions) {
         if (t.name.starts_with("enter")) entered[t.name] = static_cast<int>(t.fired);
     }
     CHECK(entered.size() == 10);
     for (const auto& [name, count] : entered)
         CHECK_MESSAGE(count == 100, name);
+    // Between two turns of one process each other has at most one.
+    std::map<std::string, std::size_t> last;
+    std::size_t turn = 0;
+    for (const auto& record : m.records) {
+        const auto at = record.find(R"("transition":"enter)");
+        if (at == std::string::npos) continue;
+        const auto process = record.substr(at + 19, 1);
+        if (last.contains(process)) CHECK(turn - last[process] <= 10);
+        last[process] = turn++;
+    }
+    CHECK(turn == 1000);
     m.check_fold();
 }
 
-TEST_CASE("a join on a key pairs equal keys only, oldest first") {
+TEST_CASE("S11: a join on a key pairs equal keys only, oldest first") {
     TestModel m;
     m.deploy(R"({"net":"n","version":"1","places":{"a":{},"b":{},"o":{}},
         "transitions":{"join":{"in":{"l":{"place":"a","key":"token.id"},"r":{"place":"b","key":"token.order"}},
@@ -89,7 +99,7 @@ TEST_CASE("a join on a key pairs equal keys only, oldest first") {
     m.check_fold();
 }
 
-TEST_CASE("a filter takes what it describes and leaves the rest") {
+TEST_CASE("S11: a filter takes what it describes and leaves the rest") {
     TestModel m;
     m.deploy(R"({"net":"n","version":"1","places":{"a":{},"big":{}},
         "transitions":{"t":{"in":{"x":{"place":"a","where":"token.v > 5"}},"out":{"big":"${x.v}"}}}})"
@@ -103,7 +113,7 @@ TEST_CASE("a filter takes what it describes and leaves the rest") {
 }
 
 TEST_CASE(
-    "a guard looks past tokens for which it does not hold, and again when a read token changes"
+    "S19: a guard looks past tokens for which it does not hold, and again when a read token changes"
 ) {
     TestModel m;
     m.deploy(R"({"net":"n","version":"1","places":{"a":{},"limit":{},"o":{}},
@@ -121,7 +131,7 @@ TEST_CASE(
     m.check_fold();
 }
 
-TEST_CASE("a weight takes that many tokens of one case, as a list") {
+TEST_CASE("S9: a weight takes that many tokens of one case, as a list") {
     TestModel m;
     m.deploy(R"({"net":"n","version":"1","places":{"s":{},"a":{},"o":{}},
         "transitions":{"spread":{"in":{"x":"s"},"out":[{"to":"a","each":"[1,2,3]","token":"${each}"}]},
@@ -136,7 +146,7 @@ TEST_CASE("a weight takes that many tokens of one case, as a list") {
     m.check_fold();
 }
 
-TEST_CASE("a full place holds its producers back until there is room, in order") {
+TEST_CASE("S5: a full place holds its producers back until there is room, in order") {
     TestModel m;
     m.deploy(R"({"net":"n","version":"1","places":{"a":{},"b":{"capacity":1},"o":{},"go":{}},
         "transitions":{"t":{"in":{"x":"a"},"out":{"b":"${x}"}},
@@ -153,7 +163,7 @@ TEST_CASE("a full place holds its producers back until there is room, in order")
     m.check_fold();
 }
 
-TEST_CASE("an expression that fails goes the fail way, and without one to the dead letters") {
+TEST_CASE("S27: an expression that fails goes the fail way, and without one to the dead letters") {
     TestModel m;
     m.deploy(R"({"net":"n","version":"1","places":{"a":{},"b":{},"bad":{},"o":{}},
         "transitions":{"t":{"in":{"x":"a"},"out":{"o":"${x.missing}"},"fail":{"bad":"${error.code}"}},
@@ -189,7 +199,7 @@ TEST_CASE("a dead letter redriven runs again, and dropped is gone") {
     m.check_fold();
 }
 
-TEST_CASE("a delayed token waits for its time and keeps its case open") {
+TEST_CASE("S6: a delayed token waits for its time and keeps its case open") {
     TestModel m;
     m.deploy(R"({"net":"n","version":"1","places":{"a":{},"b":{},"o":{}},
         "transitions":{"t":{"in":{"x":"a"},"out":[{"to":"b","token":"${x}","delay":"10s"}]},

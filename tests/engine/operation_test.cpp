@@ -224,7 +224,7 @@ TEST_CASE("a command token is the command") {
     CHECK(asked[0].input == R"({"args":{"toolId":"x"},"command":"invoke","executor":"script"})");
 }
 
-TEST_CASE("what a read arc saw at the start is what the output sees at the end") {
+TEST_CASE("S8: what a read arc saw at the start is what the output sees at the end") {
     Called m(
         "once",
         R"({"net":"n","version":"1","places":{"a":{},"rate":{"tokens":[3]},"o":{},"swap":{}},

@@ -39,7 +39,7 @@ std::vector<engine::Scheduler::Held> held(const TestModel& m) {
 
 }  // namespace
 
-TEST_CASE("an or-join takes what the chosen branches bring, once, whatever was chosen") {
+TEST_CASE("S21: an or-join takes what the chosen branches bring, once, whatever was chosen") {
     TestModel m;
     m.deploy(split_and_join());
     m.start("n", R"(["a"])");
@@ -58,7 +58,7 @@ TEST_CASE("an or-join takes what the chosen branches bring, once, whatever was c
     m.check_fold();
 }
 
-TEST_CASE("a running firing and its retry can still bring a token; a failed one cannot") {
+TEST_CASE("S23: a running firing and its retry can still bring a token; a failed one cannot") {
     TestModel m;
     m.deploy(split_and_join());
     m.start("n", R"(["a","b"])");
@@ -87,7 +87,7 @@ TEST_CASE("a running firing and its retry can still bring a token; a failed one 
     m.check_fold();
 }
 
-TEST_CASE("an or-join fires at once when all its arcs are served") {
+TEST_CASE("S22: an or-join fires at once when all its arcs are served") {
     TestModel m;
     m.deploy(
         net(R"("a":{},"b":{},"more":{})",
@@ -104,7 +104,7 @@ TEST_CASE("an or-join fires at once when all its arcs are served") {
     m.check_fold();
 }
 
-TEST_CASE("an or-join does not fire early in a loop") {
+TEST_CASE("S22: an or-join does not fire early in a loop") {
     TestModel m;
     // Two threads; one turns in a loop before it comes to the join.
     m.deploy(
@@ -128,7 +128,7 @@ TEST_CASE("an or-join does not fire early in a loop") {
     m.check_fold();
 }
 
-TEST_CASE("an or-join sees that a token can go one way only, and that a reset ends the wait") {
+TEST_CASE("S22: an or-join sees that a token can go one way only, and that a reset ends the wait") {
     TestModel m;
     m.deploy(net(
         R"("a":{},"b":{},"c":{},"k":{})",
@@ -158,7 +158,7 @@ TEST_CASE("an or-join sees that a token can go one way only, and that a reset en
     CHECK(choice.in("n", "o") == Tokens{"[1,null]"});
 }
 
-TEST_CASE("an or-join that takes all of a place waits for all that may come there") {
+TEST_CASE("S22: an or-join that takes all of a place waits for all that may come there") {
     TestModel m;
     m.deploy(
         net(R"("b":{},"m":{})",
@@ -177,7 +177,7 @@ TEST_CASE("an or-join that takes all of a place waits for all that may come ther
     m.check_fold();
 }
 
-TEST_CASE("what cannot be decided within the limit waits and says so") {
+TEST_CASE("S25: what cannot be decided within the limit waits and says so") {
     TestModel m;
     // `last` wants three tokens on each of twelve places, and each can come in two ways.
     std::string places = R"("a":{},"b":{},"seed":{})";
@@ -206,4 +206,18 @@ TEST_CASE("what cannot be decided within the limit waits and says so") {
     CHECK(m.in("n", "o").empty());
     REQUIRE(held(m).size() == 1);
     CHECK(held(m)[0].why.reason == engine::Unbound::Reason::undecided);
+}
+
+TEST_CASE("S24: two or-joins that wait for each other wait, and say for what") {
+    TestModel m;
+    m.deploy(
+        net(R"("a":{},"b":{},"c":{},"d":{})",
+            R"("split":{"in":{"x":"s"},"out":{"a":1,"b":2}},
+           "join":{"in":{"x":"a","y":"d"},"join":"or","out":{"c":1}},
+           "twin":{"in":{"x":"b","y":"c"},"join":"or","out":{"d":1,"o":1}})")
+    );
+    m.start("n");
+    CHECK(m.run() == 1);
+    REQUIRE(held(m).size() == 1);
+    CHECK(m.model.state().store.place(held(m)[0].why.place).name == "d");
 }
