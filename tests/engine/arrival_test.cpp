@@ -17,7 +17,7 @@ constexpr const char* net = R"({
 
 }  // namespace
 
-TEST_CASE("tokens put and cases started are refused with every fault of them") {
+TEST_CASE("S31: tokens put and cases started are refused with every fault of them") {
     TestModel test;
     test.deploy(net);
     const auto before = test.model.state().seq;
@@ -35,7 +35,8 @@ TEST_CASE("tokens put and cases started are refused with every fault of them") {
     CHECK(test.model.state().seq == before);
 }
 
-TEST_CASE("a token that a firing makes and that does not fit goes the fail way as bad_output") {
+TEST_CASE("S32: a token that a firing makes and that does not fit goes the fail way as bad_output"
+) {
     TestModel test;
     test.deploy(net);
     const auto case_id = test.start("n", R"({"id": "text"})");
@@ -47,7 +48,8 @@ TEST_CASE("a token that a firing makes and that does not fit goes the fail way a
     test.check_fold();
 }
 
-TEST_CASE("without a fail way it is a dead letter, which is redriven only when it fits by then") {
+TEST_CASE("S32: without a fail way it is a dead letter, which is redriven only when it fits by then"
+) {
     TestModel test;
     test.deploy(R"({"net": "n", "version": "1",
         "places": {"in": {}, "out": {"schema": {"type": "integer"}}},
@@ -73,7 +75,7 @@ TEST_CASE("without a fail way it is a dead letter, which is redriven only when i
     test.check_fold();
 }
 
-TEST_CASE("initial tokens fit, and a shared place has one schema whoever declares it") {
+TEST_CASE("S31: initial tokens fit, and a shared place has one schema whoever declares it") {
     TestModel test;
     const auto wrong = test.try_deploy(
         R"({"net": "n", "version": "1", "places": {"p": {"schema": {"minimum": 3}, "tokens": [2]}}})"

@@ -53,7 +53,7 @@ struct Reopened {
 
 }  // namespace
 
-TEST_CASE("a recursion of depth five unwinds in order") {
+TEST_CASE("S39: a recursion of depth five unwinds in order") {
     TestModel test;
     test.deploy(countdown);
     const auto id = test.start("down", "5");
@@ -74,7 +74,7 @@ TEST_CASE("a recursion of depth five unwinds in order") {
     test.check_fold();
 }
 
-TEST_CASE("a recursion that does not stop ends with limit, sixteen cases deep") {
+TEST_CASE("S40: a recursion that does not stop ends with limit, sixteen cases deep") {
     TestModel test;
     test.deploy(countdown);
     const auto id = test.start("down", "100");
@@ -86,7 +86,7 @@ TEST_CASE("a recursion that does not stop ends with limit, sixteen cases deep") 
     test.check_fold();
 }
 
-TEST_CASE("the parent takes the child's result, and the places it came from") {
+TEST_CASE("S39: the parent takes the child's result, and the places it came from") {
     TestModel test;
     test.deploy(R"({"net":"c","version":"1","places":{"in":{},"a":{},"b":{}},
         "transitions":{"t":{"in":{"x":"in"},"out":{"a":"${x.v}","b":2}}},
@@ -98,7 +98,7 @@ TEST_CASE("the parent takes the child's result, and the places it came from") {
     test.check_fold();
 }
 
-TEST_CASE("a child that fails is the parent's error, with its cause") {
+TEST_CASE("S41: a child that fails is the parent's error, with its cause") {
     TestModel test;
     test.deploy(R"({"net":"c","version":"1","places":{"in":{},"done":{}},
         "transitions":{"t":{"in":{"x":"in"},"out":{"done":"${x.missing}"}}},
@@ -130,7 +130,8 @@ TEST_CASE("a child that cannot start is an error before anything ran") {
     test.check_fold();
 }
 
-TEST_CASE("cancelling the parent cancels the child, and cancelling the child fails the parent") {
+TEST_CASE("S41: cancelling the parent cancels the child, and cancelling the child fails the parent"
+) {
     TestModel test;
     test.deploy(waiting_child);
     test.deploy(parent_net());
@@ -149,7 +150,7 @@ TEST_CASE("cancelling the parent cancels the child, and cancelling the child fai
     test.check_fold();
 }
 
-TEST_CASE("when the time of the firing that waits is up, its child is cancelled") {
+TEST_CASE("S41: when the time of the firing that waits is up, its child is cancelled") {
     TestModel test;
     test.deploy(waiting_child);
     test.deploy(parent_net(R"(,"timeout":"10s")"));
@@ -188,7 +189,7 @@ TEST_CASE("a retry starts another child, when the author names the code") {
     test.check_fold();
 }
 
-TEST_CASE("a wait for a child goes on in another life, wherever the log was cut off") {
+TEST_CASE("S42: a wait for a child goes on in another life, wherever the log was cut off") {
     TestModel test;
     test.deploy(waiting_child);
     test.deploy(parent_net());

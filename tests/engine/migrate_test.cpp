@@ -15,7 +15,9 @@ std::string second(std::string_view place, std::string_view migrate = R"({"old":
 
 }  // namespace
 
-TEST_CASE("tokens of a place that goes away move where the new version says, with case and delay") {
+TEST_CASE(
+    "S43: tokens of a place that goes away move where the new version says, with case and delay"
+) {
     TestModel test;
     test.deploy(first);
     const auto id = test.start("n", "1");
@@ -38,7 +40,7 @@ TEST_CASE("tokens of a place that goes away move where the new version says, wit
     test.check_fold();
 }
 
-TEST_CASE("a running case ends by the end places of the version that took it over") {
+TEST_CASE("S44: a running case ends by the end places of the version that took it over") {
     TestModel test;
     test.deploy(first);
     const auto id = test.start("n", "1");
@@ -51,7 +53,8 @@ TEST_CASE("a running case ends by the end places of the version that took it ove
     test.check_fold();
 }
 
-TEST_CASE("tokens that do not fit, find no room or are held by a firing refuse the deployment") {
+TEST_CASE("S43: tokens that do not fit, find no room or are held by a firing refuse the deployment"
+) {
     TestModel test;
     test.deploy(R"({"net":"n","version":"1","places":{"old":{},"out":{}},
         "transitions":{"t":{"in":{"x":"old"},"guard":"x == 9","agent":{"skill":"s"},
@@ -77,7 +80,7 @@ TEST_CASE("tokens that do not fit, find no room or are held by a firing refuse t
     test.check_fold();
 }
 
-TEST_CASE("a firing that is only prepared starts over under the next version") {
+TEST_CASE("S44: a firing that is only prepared starts over under the next version") {
     constexpr const char* calling = R"({"net":"n","version":"%","places":{"a":{},"o":{}},
         "transitions":{"t":{"in":{"x":"a"},"call":{"toolId":"tool"},"out":{"o":%}}},
         "start":"a","end":"o"})";
@@ -114,7 +117,7 @@ TEST_CASE("a firing that is only prepared starts over under the next version") {
     test.check_fold();
 }
 
-TEST_CASE("a firing in flight ends under the version that began it, and its case goes on") {
+TEST_CASE("S44: a firing in flight ends under the version that began it, and its case goes on") {
     TestModel test;
     test.deploy(R"({"net":"n","version":"1","places":{"a":{},"o":{}},
         "transitions":{"t":{"in":{"x":"a"},"agent":{"skill":"s"},"out":{"o":1}}},

@@ -9,7 +9,7 @@ constexpr const char* net = R"({"net":"n","version":"1","places":{"a":{},"b":{},
 
 }  // namespace
 
-TEST_CASE("what is paused does not fire until it is resumed") {
+TEST_CASE("S45: what is paused does not fire until it is resumed") {
     for (const auto& [of, transition] :
          {std::pair{"n", "t"}, std::pair{"n", ""}, std::pair{"", ""}}) {
         CAPTURE(of);
@@ -56,7 +56,7 @@ TEST_CASE("pausing twice writes once, and what does not exist cannot be paused")
     test.check_fold();
 }
 
-TEST_CASE("firings in flight go on while their transition is paused") {
+TEST_CASE("S45: firings in flight go on while their transition is paused") {
     TestModel test;
     test.deploy(net);
     test.put("n", "b", "1");
@@ -80,7 +80,7 @@ TEST_CASE("firings in flight go on while their transition is paused") {
     test.check_fold();
 }
 
-TEST_CASE("a paused timer passes its turns over, and resumes as onMissed says") {
+TEST_CASE("S45: a paused timer passes its turns over, and resumes as onMissed says") {
     for (const bool once : {false, true}) {
         TestModel test;
         test.deploy(
@@ -101,7 +101,7 @@ TEST_CASE("a paused timer passes its turns over, and resumes as onMissed says") 
     }
 }
 
-TEST_CASE("a paused transition fires once when it is told to") {
+TEST_CASE("S46: a paused transition fires once when it is told to") {
     TestModel test;
     test.deploy(net);
     REQUIRE(engine::pause(test.model, "n", "", test.asker()));
@@ -123,7 +123,7 @@ TEST_CASE("a paused transition fires once when it is told to") {
     test.check_fold();
 }
 
-TEST_CASE("a dry run shows the binding and what would come of it, and changes nothing") {
+TEST_CASE("S47: a dry run shows the binding and what would come of it, and changes nothing") {
     TestModel test;
     test.deploy(net);
     CHECK_FALSE(engine::dry_run(test.model, "n", "t", test.now).has_value());

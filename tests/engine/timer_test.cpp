@@ -14,7 +14,7 @@ std::string cron_net(std::string_view missed, std::string_view out = R"({"p": "$
 
 }  // namespace
 
-TEST_CASE("a cron timer fires by the wall clock of its zone, over the change to summer time") {
+TEST_CASE("S33: a cron timer fires by the wall clock of its zone, over the change to summer time") {
     TestModel test;
     test.now = at("2026-03-28T00:00:00Z");
     test.deploy(cron_net("skip"));
@@ -30,7 +30,7 @@ TEST_CASE("a cron timer fires by the wall clock of its zone, over the change to 
     test.check_fold();
 }
 
-TEST_CASE("turns that nobody was there to see are skipped, or made up for once") {
+TEST_CASE("S34: turns that nobody was there to see are skipped, or made up for once") {
     for (const bool once : {false, true}) {
         CAPTURE(once);
         TestModel test;
@@ -51,7 +51,7 @@ TEST_CASE("turns that nobody was there to see are skipped, or made up for once")
     }
 }
 
-TEST_CASE("a turn whose output fails is a dead letter, and the timer goes on") {
+TEST_CASE("S34: a turn whose output fails is a dead letter, and the timer goes on") {
     TestModel test;
     test.now = at("2026-06-01T12:00:00Z");
     test.deploy(cron_net("skip", R"({"p": "${1 / (firing.id.size() - firing.id.size())}"})"));
@@ -63,7 +63,7 @@ TEST_CASE("a turn whose output fails is a dead letter, and the timer goes on") {
     test.check_fold();
 }
 
-TEST_CASE("a link never fires and holds nothing up") {
+TEST_CASE("S35: a link never fires and holds nothing up") {
     TestModel test;
     test.deploy(R"({"net": "n", "version": "1", "places": {"a": {"tokens": [1]}, "b": {}},
         "transitions": {"documents": {"link": {"type": "documents", "from": "a", "to": "b"}}}})");

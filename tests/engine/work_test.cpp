@@ -50,7 +50,7 @@ TEST_CASE("a work packet says what is wanted, and its result becomes a token") {
     work.check_fold();
 }
 
-TEST_CASE("packets go out oldest first, and only to who has the skill") {
+TEST_CASE("S36: packets go out oldest first, and only to who has the skill") {
     Work work;
     work.start("n", "2");
     work.run();
@@ -69,7 +69,8 @@ TEST_CASE("packets go out oldest first, and only to who has the skill") {
     CHECK(taken.error().message.contains("'ada'"));
 }
 
-TEST_CASE("a claim that runs out makes its packet available again, and the late one is fenced") {
+TEST_CASE("S37: a claim that runs out makes its packet available again, and the late one is fenced"
+) {
     Work work;
     const auto first = work.claim("ada", base::seconds(10));
     CHECK(work.model.next_due() == work.now + base::seconds(10));
@@ -87,7 +88,7 @@ TEST_CASE("a claim that runs out makes its packet available again, and the late 
     work.check_fold();
 }
 
-TEST_CASE("heartbeats keep a claim, a release gives it up") {
+TEST_CASE("S37: heartbeats keep a claim, a release gives it up") {
     Work work;
     const auto hold = work.claim("ada", base::seconds(10));
     for (int i = 0; i < 5; ++i) {
@@ -107,7 +108,7 @@ TEST_CASE("heartbeats keep a claim, a release gives it up") {
     work.check_fold();
 }
 
-TEST_CASE("an agent that fails, or takes too many steps, sends the packet the fail way") {
+TEST_CASE("S38: an agent that fails, or takes too many steps, sends the packet the fail way") {
     Work failed;
     const auto hold = failed.claim("ada");
     engine::WorkResult result;
@@ -123,7 +124,7 @@ TEST_CASE("an agent that fails, or takes too many steps, sends the packet the fa
     eager.check_fold();
 }
 
-TEST_CASE("with attempts left a failed packet is offered again after its backoff") {
+TEST_CASE("S38: with attempts left a failed packet is offered again after its backoff") {
     Work work(R"(,"retry":{"attempts":2,"backoff":"5s"})");
     engine::WorkResult result;
     result.error = base::Error{base::ErrorCode::upstream, "away", {}, {}};
@@ -149,7 +150,7 @@ TEST_CASE("a packet waits as long as its transition says") {
     work.check_fold();
 }
 
-TEST_CASE("a claim and its end survive another life of the master") {
+TEST_CASE("S37: a claim and its end survive another life of the master") {
     Work work;
     const auto hold = work.claim("ada", base::seconds(10));
     work.keep();
