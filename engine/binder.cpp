@@ -80,16 +80,20 @@ struct Demand {
 };
 
 // Whether what is chosen for one arc may decide what another finds, guards apart: weights that
-// speak of tokens, and arcs of one place.
+// speak of tokens, arcs of one place, and arcs that choose the case of which others speak.
 bool choices_matter(const nets::Transition& rules) {
     std::vector<nets::PlaceIndex> seen;
+    bool chooses_case = false;
+    bool speaks_of_case = rules.or_join;
     for (const auto& arc : rules.in) {
         if (std::holds_alternative<nets::ExpressionWeight>(arc.take)) return true;
+        speaks_of_case |= arc.kind == nets::ArcKind::inhibit;
         if (!arc.binds()) continue;
+        chooses_case |= arc.any_case && arc.kind == nets::ArcKind::consume;
         if (std::ranges::find(seen, arc.place) != seen.end()) return true;
         seen.push_back(arc.place);
     }
-    return false;
+    return chooses_case && speaks_of_case;
 }
 
 class Binder {
@@ -290,7 +294,7 @@ private:
         unbound_.reason =
             more.answer == Answer::may ? Unbound::Reason::arriving : Unbound::Reason::undecided;
         unbound_.place = more.place;
-        give_up();
+        if (request_.candidate.case_seq != 0) give_up();
         return false;
     }
 

@@ -151,7 +151,8 @@ private:
     void arrived(const Reader& reader, places::Slot slot, base::CaseId case_id);
     void offer(TransitionId id, const Candidate& candidate, std::size_t arc, base::TokenId token);
     static void freshen(Standing& standing, std::size_t arc, base::TokenId token);
-    void wake_all(TransitionId id, std::size_t arc, base::TokenId token);
+    /// The token concerns the candidates of its case; without one, all.
+    void wake_all(TransitionId id, std::size_t arc, base::TokenId token, base::CaseId of);
     void make_ready(TransitionId id, const Candidate& candidate, Standing& standing);
     void push(TransitionId id);
     [[nodiscard]] static bool has_candidates(const Runtime& runtime);

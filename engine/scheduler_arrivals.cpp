@@ -108,13 +108,13 @@ void Scheduler::arrived(const Reader& reader, Slot slot, base::CaseId case_id) {
     candidate.case_seq = one_case ? case_id.seq : 0;
     if (runtime.keyed && !source.keyed) {
         // No key of its own: every key of the case may go with it.
-        wake_all(reader.transition, reader.arc, token);
+        wake_all(reader.transition, reader.arc, token, one_case ? case_id : base::CaseId{});
         return;
     }
     offer(reader.transition, candidate, reader.arc, token);
     if (one_case) return;
     // Without a case it goes with the tokens of any.
-    if (!runtime.keyed) return wake_all(reader.transition, reader.arc, token);
+    if (!runtime.keyed) return wake_all(reader.transition, reader.arc, token, {});
     const auto cases = runtime.cases_of_key.find(candidate.key);
     if (cases == runtime.cases_of_key.end()) return;
     for (const std::uint64_t seq : cases->second) {
@@ -153,11 +153,12 @@ void Scheduler::make_ready(TransitionId id, const Candidate& candidate, Standing
     push(id);
 }
 
-void Scheduler::wake_all(TransitionId id, std::size_t arc, base::TokenId token) {
+void Scheduler::wake_all(TransitionId id, std::size_t arc, base::TokenId token, base::CaseId of) {
     Runtime& runtime = *runtimes_[id];
     runtime.woken[arc] = runtime.parked[arc].size();
     if (runtime.rules().guard || runtime.search) {
         for (auto& [candidate, standing] : runtime.standing) {
+            if (of && candidate.case_seq != of.seq) continue;
             if (!runtime.search) freshen(standing, arc, token);
             if (standing.where == at_guard) make_ready(id, candidate, standing);
         }

@@ -99,6 +99,23 @@ TEST_CASE("S11: a join on a key pairs equal keys only, oldest first") {
     m.check_fold();
 }
 
+TEST_CASE("S2: with keys and a guard, too, a firing takes tokens of one case only") {
+    TestModel m;
+    m.deploy(R"({"net":"n","version":"1","places":{"a":{},"b":{},"o":{}},
+        "transitions":{"t":{"in":{"l":{"place":"a","key":"token.k"},"r":"b"},"guard":"r.go",
+        "out":{"o":"${r.n}"}}},"start":"a","end":["o"]})");
+    const auto one = m.start("n", R"({"k":1})");
+    const auto two = m.start("n", R"({"k":2})");
+    m.put("n", "b", R"({"go":false,"n":0})", one);
+    m.run();
+    m.put("n", "b", R"({"go":true,"n":2})", two);
+    m.run();
+    CHECK(m.in("n", "o") == std::vector<std::string>{"2"});
+    CHECK(m.case_state(one) == engine::CaseState::running);
+    CHECK(m.case_state(two) == engine::CaseState::completed);
+    m.check_fold();
+}
+
 TEST_CASE("S11: a filter takes what it describes and leaves the rest") {
     TestModel m;
     m.deploy(R"({"net":"n","version":"1","places":{"a":{},"big":{}},

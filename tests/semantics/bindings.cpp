@@ -196,7 +196,8 @@ bool Interpreter::takes_part(
         return std::ranges::any_of(tokens_, [&](const auto& entry) {
             const Token& token = entry.second;
             return token.place == arc.place && token.holder == 0 && !aside_.contains(entry.first) &&
-                   (arc.any_case || token.case_seq == case_seq) && token.visible <= now_ &&
+                   (arc.any_case || token.case_seq == case_seq) &&
+                   token.visible + (rested_ ? arc.age : base::Duration{}) <= now_ &&
                    matches(arc, token.data, key);
         });
     });
@@ -216,7 +217,8 @@ bool Interpreter::each_binding(nets::TransitionIndex t, base::Timestamp now, con
             bool done = false;
             choose(t, 0, binding, now, [&](const Binding& found) {
                 done = visit(found);
-                return done || !rules.guard;  // S12: without a guard the first it is
+                // S12: the first it is, unless a guard or what may still come looks past it.
+                return done || (!rules.guard && !rules.or_join);
             });
             if (done) return true;
         }

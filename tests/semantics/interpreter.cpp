@@ -357,6 +357,7 @@ bool Interpreter::full_output(const nets::Transition& rules) const {
 std::string Interpreter::at_rest(base::Timestamp now) const {
     Interpreter later = *this;
     later.now_ = std::max(now, now_);
+    later.rested_ = true;
     std::string fault;
     for (nets::TransitionIndex t = 0; t < net_.transitions.size() && fault.empty(); ++t) {
         const auto& rules = net_.transitions[t];

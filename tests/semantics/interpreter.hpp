@@ -108,6 +108,7 @@ private:
     std::map<std::uint64_t, Running> running_;
     Aside aside_;
     base::Timestamp now_;
+    bool rested_ = false;  ///< all was looked at: a token that is too young makes no case take part
 };
 
 /// An expression over one token; null when it fails.
