@@ -292,9 +292,11 @@ private:
         if (!helps) return std::nullopt;
         for (const auto& [place, count] : move.take)
             add(before, place, count);
+        // A token is bound once: those that are read are others than those that are taken.
         for (const auto& [place, count] : move.read) {
+            const auto needed = count + count_of(move.take, place);
             const auto has = count_of(before, place);
-            if (has < count) add(before, place, count - has);
+            if (has < needed) add(before, place, needed - has);
         }
         return before;
     }

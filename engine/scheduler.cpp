@@ -62,7 +62,10 @@ void Scheduler::attach(TransitionId id) {
         const bool timer = std::holds_alternative<nets::Every>(rules.action) ||
                            std::holds_alternative<nets::Cron>(rules.action);
         if (timer) continue;  // it looks when its time has come
-        if (arc.kind == nets::ArcKind::inhibit) watch(made.place, id);
+        if (arc.kind == nets::ArcKind::inhibit) {
+            watch(made.place, id);
+            runtime->sees_all |= arc.any_case;
+        }
         if (!arc.binds()) continue;
         runtime->keyed |= made.keyed;
         readers_[made.place].push_back({id, i});

@@ -109,6 +109,7 @@ private:
         nets::TransitionIndex index = 0;
         std::vector<ArcSource> sources;
         bool keyed = false;
+        bool sees_all = false;  ///< a token that leaves may concern every case
         bool search = false;  ///< `searched`: any change of its case makes a candidate worth a look
         std::optional<ArrivalNet> arrivals;  ///< of an or-join
         std::uint64_t stamp = 0;

@@ -59,7 +59,7 @@ std::optional<base::Timestamp> Scheduler::next_ripe() const {
 void Scheduler::left(const places::Change& change) {
     for (const auto id : watchers_[change.place]) {
         Runtime& runtime = *runtimes_[id];
-        if (!runtime.keyed && change.case_id) {
+        if (!runtime.keyed && !runtime.sees_all && change.case_id) {
             const auto found = runtime.standing.find(Candidate{change.case_id.seq, {}});
             if (found != runtime.standing.end() && found->second.where != in_ready) {
                 make_ready(id, found->first, found->second);
@@ -73,7 +73,7 @@ void Scheduler::left(const places::Change& change) {
         }
         for (auto& [candidate, standing] : runtime.standing) {
             if (standing.where == in_ready) continue;
-            if (!change.case_id || candidate.case_seq == 0 ||
+            if (!change.case_id || runtime.sees_all || candidate.case_seq == 0 ||
                 candidate.case_seq == change.case_id.seq) {
                 make_ready(id, candidate, standing);
             }

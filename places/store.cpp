@@ -111,6 +111,7 @@ void Store::reveal(Slot slot) {
     --box.place.delayed;
     for (const auto& index : box.wide_indexes)
         index->link(slot, token);
+    tell_left(slot);  // it no longer is to come
     if (bindable(token)) link(slot);
 }
 

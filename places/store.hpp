@@ -29,7 +29,7 @@ struct Place {
     std::uint64_t delayed = 0;    ///< of these, not yet visible
     std::uint64_t caseless = 0;   ///< of these, without a case
     std::uint64_t room_held = 0;  ///< kept free for firings in flight
-    bool watched = false;         ///< a change is told when a token leaves or is reserved
+    bool watched = false;         ///< a change is told when a token leaves, is reserved or shows
 
     [[nodiscard]] bool has_room(std::uint64_t more) const {
         return !capacity || count + room_held + more <= *capacity;
@@ -37,8 +37,8 @@ struct Place {
 };
 
 /// What happened to a place, for whoever schedules: a token can be bound, there is room in a place
-/// with a capacity, or a token left a place that is watched, or was
-/// reserved there.
+/// with a capacity, or a token left a place that is watched, was
+/// reserved there or is no longer delayed.
 struct Change {
     enum class Kind : std::uint8_t { bindable, room, left } kind;
     PlaceId place;

@@ -150,6 +150,39 @@ TEST_CASE("S14: an inhibit arc holds its case back while the place holds tokens 
     m.check_fold();
 }
 
+TEST_CASE("S4: an arc that takes any case looks past a case that is inhibited") {
+    TestModel m;
+    m.deploy(net(
+        R"("stop":{})",
+        R"("t":{"in":{"x":{"place":"s","anyCase":true},"no":{"place":"stop","arc":"inhibit"}},"out":{"o":"${x}"}},
+           "u":{"in":{"x":"stop","y":"o"},"guard":"x > 5","out":[]})"
+    ));
+    const auto held = m.start("n", "1");
+    m.put("n", "stop", "0", held);
+    const auto free = m.start("n", "2");
+    m.run();
+    CHECK(m.in("n", "o") == Tokens{"2"});
+    CHECK(m.case_state(free) == engine::CaseState::completed);
+    m.check_fold();
+}
+
+TEST_CASE("S14: an inhibit arc of any case lets all cases go when the last token leaves") {
+    TestModel m;
+    m.deploy(net(
+        R"("stop":{},"go":{})",
+        R"("t":{"in":{"x":"s","no":{"place":"stop","arc":"inhibit","anyCase":true}},"out":{"o":"${x}"}},
+           "u":{"in":{"x":"stop","y":"go"},"out":[]})"
+    ));
+    const auto other = m.start("n", "1");
+    m.start("n", "2");
+    m.put("n", "stop", "0", other);
+    CHECK(m.run() == 0);
+    m.put("n", "go", "0", other);
+    m.run();
+    CHECK(m.in("n", "o").size() == 2);
+    m.check_fold();
+}
+
 TEST_CASE(
     "S14: an inhibit arc sees reserved tokens, tokens without a case, and counts to its weight"
 ) {

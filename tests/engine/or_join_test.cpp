@@ -208,6 +208,22 @@ TEST_CASE("S25: what cannot be decided within the limit waits and says so") {
     CHECK(held(m)[0].why.reason == engine::Unbound::Reason::undecided);
 }
 
+TEST_CASE("S23: a delayed token that turns out not to be for the join ends the wait for it") {
+    TestModel m;
+    m.deploy(net(
+        R"("a":{},"b":{})",
+        R"("split":{"in":{"x":"s"},"out":[{"to":"a","token":1},{"to":"b","token":{"for":"others"},"delay":"5s"}]},
+           "join":{"in":{"x":"a","y":{"place":"b","where":"token.for == 'us'"}},"join":"or","out":{"o":"${x}"}})"
+    ));
+    m.start("n");
+    m.run();
+    CHECK(m.in("n", "o").empty());
+    m.now = m.now + base::seconds(5);
+    m.run();
+    CHECK(m.in("n", "o") == Tokens{"1"});
+    m.check_fold();
+}
+
 TEST_CASE("S24: two or-joins that wait for each other wait, and say for what") {
     TestModel m;
     m.deploy(

@@ -79,13 +79,14 @@ struct Exploration {
 
     void fire(const State& state, const nets::Transition& rules, const nets::InputArc* only) {
         State after = state;
+        Marking bound(question.net.places.size());  // each token once: S7
         for (const auto& arc : rules.in) {
-            if (free_arc(arc)) continue;
-            const auto needed = least(arc);
-            if (arc.kind == nets::ArcKind::read && state.marking[arc.place] < needed) return;
-            if (arc.kind != nets::ArcKind::consume || (only != nullptr && only != &arc)) continue;
-            if (after.marking[arc.place] < needed) return;
-            after.marking[arc.place] -= needed;
+            const bool skipped =
+                arc.kind == nets::ArcKind::consume && only != nullptr && only != &arc;
+            if (free_arc(arc) || !arc.binds() || skipped) continue;
+            bound[arc.place] += least(arc);
+            if (state.marking[arc.place] < bound[arc.place]) return;
+            if (arc.kind == nets::ArcKind::consume) after.marking[arc.place] -= least(arc);
         }
         for (const auto& arc : rules.in) {
             const bool resets = arc.kind == nets::ArcKind::reset && !free_arc(arc);
