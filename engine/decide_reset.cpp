@@ -105,7 +105,13 @@ Resets resets(
     return found;
 }
 
-void Decisions::emit_with(const Resets& resets, Event event) {
+void Decisions::emit_with(const Resets& resets, Event&& event) {
+    if (resets.empty()) {
+        const auto case_id = event.case_id;
+        emit(std::move(event));
+        if (case_id) end_if_quiet(case_id);
+        return;
+    }
     std::vector<base::CaseId> cases;
     if (event.case_id) cases.push_back(event.case_id);
     for (const auto slot : resets.tokens) {

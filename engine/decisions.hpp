@@ -61,7 +61,7 @@ struct Decisions {
     // decide_reset.cpp
     /// Ends what holds the tokens, tells the event of it, writes that, and ends the cases that have
     /// nothing left.
-    void emit_with(const Resets& resets, Event event);
+    void emit_with(const Resets& resets, Event&& event);
 
     // decide_case.cpp
     /// Ends the case when nothing of it is left to happen.
@@ -96,7 +96,7 @@ struct Decisions {
     /// After an opening: what was missed of children, deadlines and ends of cases.
     void resume_waits();
 
-    Seq emit(Event event) { return model.emit(std::move(event), asker); }
+    Seq emit(Event&& event) { return model.emit(std::move(event), asker); }
     std::map<ClaimId, Model::Claim>& claims() { return model.claims_; }
     std::set<std::pair<base::Timestamp, base::OperationId>>& retries() { return model.retries_; }
     std::set<std::pair<base::Timestamp, TransitionId>>& timers() { return model.timers_; }

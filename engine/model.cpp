@@ -38,7 +38,7 @@ void Model::go_live(base::Timestamp now) {
     decisions.resume_waits();
 }
 
-Seq Model::emit(Event event, const Asker& asker) {
+Seq Model::emit(Event&& event, const Asker& asker) {
     event.actor = asker.actor;
     if (!asker.request_key.empty() && event.cause.empty()) {
         event.cause = R"({"digest":")" + asker.request_digest.hex() + R"(","key":)";

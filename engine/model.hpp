@@ -112,7 +112,7 @@ public:
     [[nodiscard]] const Scheduler& scheduler() const { return scheduler_; }
 
     /// Writes the event: its record joins the batch, the state changes at once. Returns its seq.
-    Seq emit(Event event, const Asker& asker);
+    Seq emit(Event&& event, const Asker& asker);
 
     [[nodiscard]] bool has_records() const { return !batch_.empty(); }
     RecordBatch take_records() { return std::exchange(batch_, {}); }
