@@ -111,11 +111,11 @@ Result<Seq> fire_once(
 ) {
     const auto id = find(model.state(), net, transition);
     if (!id) return fail(id.error());
+    Decisions decisions{model, asker};
     const auto enabled = firing_of(model, *id, asker.now);
     if (!enabled || model.scheduler().waiting(*id).concurrency) {
         return fail(not_enabled(net, transition));
     }
-    Decisions decisions{model, asker};
     if (!is_timer(model.state().transitions[*id].rules())) {
         if (decisions.fire(*enabled)) return model.state().seq;
         return fail(not_enabled(net, transition));

@@ -24,9 +24,13 @@ struct Resets {
 
 /// What the decisions share: the way into a model's private parts. Only engine/decide_*.cpp and
 /// engine/model.cpp include this.
+///
+/// Whoever decides at a time sees the marking of that time: delayed tokens that are due show first.
 struct Decisions {
     Model& model;
     const Asker& asker;
+
+    Decisions(Model& of, const Asker& by) : model(of), asker(by) { model.come_to(asker.now); }
 
     State& state() { return model.state_; }
     Scheduler& scheduler() { return model.scheduler_; }

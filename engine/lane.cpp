@@ -90,7 +90,10 @@ void ModelLane::run_jobs() {
             return first;
         });
         if (!posted) return;
-        auto completion = posted->job(open(posted->kind));
+        auto opened = open(posted->kind);
+        // Also who only looks sees what is due by now.
+        if (opened) (*opened)->come_to(parts_.clock.now());
+        auto completion = posted->job(std::move(opened));
         waiting_.push_back({model_ ? model_->state().seq : 0, std::move(completion)});
         if (model_) collect_effects();
     }

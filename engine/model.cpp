@@ -58,15 +58,19 @@ Seq Model::emit(Event&& event, const Asker& asker) {
     return head.seq;
 }
 
+void Model::come_to(base::Timestamp now) {
+    // No record is older than the one before it.
+    const base::Timestamp at = std::max(now, state_.ts);
+    scheduler_.advance(at);
+    if (state_.delayed.empty() || state_.delayed.begin()->first > at) return;
+    const auto cases = reveal_due(state_, at);
+    revealed_.insert(revealed_.end(), cases.begin(), cases.end());
+    scheduler_.absorb();
+}
+
 std::size_t Model::pump(base::Timestamp now, std::size_t firings_max) {
     const Asker asker{.now = now};
     Decisions decisions{*this, asker};
-    scheduler_.advance(now);
-    if (!state_.delayed.empty() && state_.delayed.begin()->first <= now) {
-        const auto cases = reveal_due(state_, now);
-        revealed_.insert(revealed_.end(), cases.begin(), cases.end());
-        scheduler_.absorb();
-    }
     // A token that waited on an end place was all that its case was waiting for.
     for (const auto case_id : std::exchange(revealed_, {}))
         decisions.end_if_quiet(case_id);

@@ -120,6 +120,9 @@ public:
     std::vector<Effect> take_effects() { return std::exchange(effects_, {}); }
     void want(Effect effect) { effects_.push_back(std::move(effect)); }
 
+    /// Tokens that are due by then show, and those that are old enough count. Every decision begins
+    /// with it; whoever only looks may ask for it.
+    void come_to(base::Timestamp now);
     /// Fires what can fire, up to `firings_max`, after bringing in what is due at `now`. Returns
     /// the number fired; fewer than the maximum means that nothing more can.
     std::size_t pump(base::Timestamp now, std::size_t firings_max);
@@ -130,7 +133,8 @@ public:
         Enabled enabled;
         std::vector<std::vector<base::TokenId>> tokens;  ///< by arc: the consumed ones
         std::vector<base::TokenId> read;
-        std::string values;  ///< as Event::values
+        std::vector<places::PlaceId> room;  ///< as Operation::room
+        std::string values;                 ///< as Event::values
         base::Timestamp since;
     };
     [[nodiscard]] const std::map<ClaimId, Claim>& claims() const { return claims_; }

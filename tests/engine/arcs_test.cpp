@@ -452,3 +452,36 @@ TEST_CASE("S13: a deadline fires for what nobody took in time, and a restart kee
     CHECK(m.in("n", "o") == Tokens{R"("in time")", R"("late")"});
     m.check_fold();
 }
+
+TEST_CASE("S6 S20: a delayed token that is due is seen by whatever is decided next") {
+    const auto document =
+        net(R"("i":{},"later":{})",
+            R"("wait":{"in":{"x":"later"},"out":[{"to":"i","token":1,"delay":"5s"}],"priority":1},
+           "t":{"in":{"x":"s","none":{"place":"i","arc":"inhibit"}},
+                "call":{"toolId":"tool","args":{}},"out":{"o":1}})");
+    SUBCASE("when a firing has been prepared") {
+        TestModel m;
+        m.deploy(document);
+        const auto of = m.start("n");
+        m.put("n", "later", "1", of);
+        m.run();
+        const auto asked = m.effects<engine::Prepare>();
+        REQUIRE(asked.size() == 1);
+        m.now = m.now + base::seconds(5);
+        engine::prepared(m.model, asked.front().claim, prepared_call(), m.asker());
+        CHECK(m.effects<engine::Perform>().empty());
+        CHECK(m.model.state().operations.empty());
+        m.check_fold();
+    }
+    SUBCASE("when somebody fires it by hand") {
+        TestModel m;
+        m.deploy(document);
+        REQUIRE(engine::pause(m.model, "n", "t", m.asker()));
+        const auto of = m.start("n");
+        m.put("n", "later", "1", of);
+        m.run();
+        m.now = m.now + base::seconds(5);
+        CHECK_FALSE(engine::fire_once(m.model, "n", "t", m.asker()).has_value());
+        CHECK(m.model.claims().empty());
+    }
+}

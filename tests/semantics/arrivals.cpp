@@ -28,7 +28,7 @@ std::vector<Marking> made(const nets::Net& net, const nets::Transition& rules) {
         for (const auto& rule : outputs.rules) {
             Marking one(net.places.size());
             Marking& into = rule.otherwise || outputs.first_only ? one : all;
-            into[rule.place] += rule.each ? 3 : 1;
+            into[rule.place] += rule.each ? tokens_max + 1 : 1;  // any number
             if (&into == &one) ways.push_back(one);
         }
         ways.push_back(all);
@@ -42,6 +42,7 @@ struct State {
     Marking marking;
     std::vector<nets::TransitionIndex> running;
     std::vector<nets::PlaceIndex> late;
+    std::set<nets::PlaceIndex> came;  // wanted places that a token came to on the way here
     auto operator<=>(const State&) const = default;
 };
 
@@ -63,8 +64,10 @@ struct Exploration {
         bool held = true;
         for (std::size_t place = 0; place < make.size(); ++place)
             held &= state.marking[place] >= question.held[place];
-        for (const auto place : question.wanted)
-            found |= make[place] > 0 && held && enough(state, place);
+        for (const auto place : question.wanted) {
+            if (make[place] > 0) state.came.insert(place);
+            found |= state.came.contains(place) && held && enough(state, place);
+        }
         if (seen.insert(state).second) next.push_back(std::move(state));
     }
 
@@ -128,7 +131,7 @@ struct Exploration {
 
 int may_arrive(const ArrivalQuestion& question) {
     Exploration exploration{question, {}, {}};
-    State first{question.marking, question.running, question.late};
+    State first{question.marking, question.running, question.late, {}};
     std::ranges::sort(first.running);
     std::ranges::sort(first.late);
     exploration.seen.insert(first);
