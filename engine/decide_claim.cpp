@@ -1,5 +1,6 @@
 #include "base/json.hpp"
 #include "engine/decisions.hpp"
+#include "engine/room.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -13,15 +14,21 @@ using nets::FixedName;
 
 namespace {
 
-// Room must be there for what `out` will make for certain, before the effect starts.
-std::optional<places::PlaceId> full_output(
-    const State& state, const Deployment& deployment, const nets::Transition& rules
+std::vector<std::vector<base::TokenId>> consumed_ids(
+    const State& state, const nets::Transition& rules, const Binding& binding
 ) {
-    for (const auto& rule : rules.out.rules) {
-        const auto id = deployment.places[rule.place];
-        if (!state.store.place(id).has_room(1)) return id;
+    std::vector<std::vector<base::TokenId>> ids(rules.in.size());
+    for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
+        if (rules.in[arc].kind != nets::ArcKind::consume) continue;
+        for (const auto slot : binding.arcs[arc])
+            ids[arc].push_back(state.store.token(slot).id);
     }
-    return std::nullopt;
+    return ids;
+}
+
+void release_room(State& state, const Model::Claim& claim) {
+    for (const auto place : claim.room)
+        state.store.release_room(place);
 }
 
 }  // namespace
@@ -79,12 +86,16 @@ void bind_values(Scope& scope, const nets::Transition& rules, std::string_view v
 bool Decisions::claim(const Enabled& enabled) {
     const TransitionEntry& entry = state().transitions[enabled.transition];
     const nets::Transition& rules = entry.rules();
-    if (const auto full = full_output(state(), *enabled.deployment, rules)) {
+    Model::Claim made{.enabled = enabled, .since = asker.now};
+    made.tokens = consumed_ids(state(), rules, enabled.binding);
+    // Room must be there for what `out` may make, before the effect starts.
+    made.room = room_needed(state(), *enabled.deployment, rules, made.tokens);
+    if (const auto full = first_full(state(), made.room)) {
         scheduler().wait_for_room(enabled, *full);
         return false;
     }
-    Model::Claim made{.enabled = enabled, .since = asker.now};
-    made.tokens.resize(rules.in.size());
+    for (const auto place : made.room)
+        state().store.hold_room(place);
     made.values = read_values(state(), rules, enabled.binding);
     Scope scope(state(), rules);
     scope.bind(enabled.binding, enabled.binding.case_id);
@@ -97,10 +108,8 @@ bool Decisions::claim(const Enabled& enabled) {
                 made.read.push_back(state().store.token(slot).id);
         }
         if (rules.in[arc].kind != nets::ArcKind::consume) continue;
-        for (const auto slot : enabled.binding.arcs[arc]) {
-            made.tokens[arc].push_back(state().store.token(slot).id);
+        for (const auto slot : enabled.binding.arcs[arc])
             state().store.reserve(slot, id);
-        }
     }
     scheduler().claimed(enabled.transition);
     claims().emplace(id, std::move(made));
@@ -143,6 +152,7 @@ void Decisions::drop_claim(ClaimId id) {
             }
         }
     }
+    release_room(state(), found->second);
     claims().erase(found);
     scheduler().unclaimed(transition);
     scheduler().absorb();
@@ -175,6 +185,8 @@ void Decisions::prepared(ClaimId id, base::Result<Prepared> result) {
     if (result && !still_enabled(found->second)) return drop_claim(id);
     Model::Claim claimed = std::move(found->second);
     claims().erase(found);
+    // The record holds the room from now on, or nothing does.
+    release_room(state(), claimed);
     const Enabled& enabled = claimed.enabled;
     const nets::Net& net = *enabled.deployment->net;
     const std::string transition = state().transitions[enabled.transition].name;

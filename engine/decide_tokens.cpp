@@ -198,6 +198,16 @@ Result<Seq> redrive(Model& model, base::TokenId id, const Asker& asker) {
             std::move(faults)
         });
     }
+    for (const auto& token : event.produced) {
+        const auto& box = state.store.place(token.place);
+        const auto more = std::ranges::count(event.produced, token.place, &NewToken::place);
+        if (box.has_room(static_cast<std::uint64_t>(more))) continue;
+        return fail(
+            ErrorCode::overloaded,
+            fmt::format("place '{}' is at its capacity of {}", box.name, *box.capacity),
+            "wait until the net has taken tokens from it"
+        );
+    }
     return Decisions{model, asker}.emit(std::move(event));
 }
 

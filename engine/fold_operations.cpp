@@ -1,4 +1,5 @@
 #include "engine/fold_parts.hpp"
+#include "engine/room.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -41,14 +42,11 @@ Result<void> hold(State& state, const Operation& operation) {
     return {};
 }
 
-// Room is held for each token that the `out` way makes for certain in a place with a capacity.
 void hold_room(State& state, Operation& operation) {
-    for (const auto& rule : operation.rules().out.rules) {
-        const auto place = operation.deployment->places[rule.place];
-        if (rule.each || !state.store.place(place).capacity) continue;
-        operation.room.push_back(place);
+    operation.room =
+        room_needed(state, *operation.deployment, operation.rules(), operation.reserved);
+    for (const auto place : operation.room)
         state.store.hold_room(place);
-    }
 }
 
 Result<Operation*> known(State& state, base::OperationId id) {
@@ -85,10 +83,11 @@ Result<void> begin(State& state, const Event& event, const RecordHead& head) {
     made.tool_id = event.tool_id;
     made.version_hash = event.version_hash;
     made.effect = event.effect;
-    hold_room(state, made);
     ++state.transitions[made.transition].in_flight;
     if (Case* owner = state.find_case(made.case_id)) owner->operations.push_back(id);
-    return hold(state, made);
+    if (auto held = hold(state, made); !held) return held;
+    hold_room(state, made);
+    return {};
 }
 
 void summarise(State& state, base::CaseId case_id, const OperationSummary& summary) {

@@ -146,16 +146,16 @@ std::string random_net(Dice& dice) {
         {"end", {"end"}},
         {"places", {{"end", Json::object()}}}
     };
-    bool calls = false;
+    bool unbounded_calls = false;  // S5: no room is kept for what their `each` makes
     for (std::uint64_t n = 2 + dice.below(4); n > 0; --n) {
         auto transition = maker.transition();
-        calls |= transition.contains("call");
+        unbounded_calls |= transition.contains("call") && transition.dump().contains("\"each\"");
         document["transitions"][fmt::format("t{}", n)] = std::move(transition);
     }
     for (std::size_t i = 0; i < maker.places; ++i) {
         Json place = Json::object();
         if (i != 0 && dice.one_in(7)) place["cases"] = false;
-        if (i != 0 && !calls && dice.one_in(4)) place["capacity"] = 2 + dice.below(3);
+        if (i != 0 && !unbounded_calls && dice.one_in(4)) place["capacity"] = 2 + dice.below(3);
         document["places"][fmt::format("p{}", i)] = place;
     }
     return document.dump();

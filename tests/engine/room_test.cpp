@@ -1,0 +1,122 @@
+// Room in places with a capacity, for firings that take time.
+#include "tests/engine/test_model.hpp"
+
+namespace {
+
+engine::Prepared prepared_call() {
+    return {.call = "{}", .effect = "once", .tool_id = "tool", .version_hash = "abc"};
+}
+
+std::string net(const char* places, const char* transitions) {
+    return std::string(R"({"net":"n","version":"1","places":{"s":{},"o":{},)") + places +
+           R"(},"transitions":{)" + transitions + R"(},"start":"s","end":["o"]})";
+}
+
+std::size_t invoke(TestModel& m) {
+    m.run();
+    for (const auto& asked : m.effects<engine::Prepare>())
+        engine::prepared(m.model, asked.claim, prepared_call(), m.asker());
+    m.run();
+    return m.effects<engine::Perform>().size();
+}
+
+std::size_t finish_all(TestModel& m) {
+    std::vector<base::OperationId> open;
+    for (const auto& [id, operation] : m.model.state().operations)
+        open.push_back(id);
+    for (const auto id : open)
+        engine::settle(m.model, {.operation = id, .result = "1", .meta = "{}"}, m.asker());
+    return open.size();
+}
+
+}  // namespace
+
+TEST_CASE("S5: a call that takes a token from a full place may put one back") {
+    TestModel m;
+    m.deploy(
+        net(R"("seat":{"capacity":1,"tokens":[7]})",
+            R"("t":{"in":{"x":"s","seat":"seat"},"call":{"toolId":"tool","args":{}},
+                "out":{"seat":"${seat}","o":"${x}"}})")
+    );
+    m.start("n");
+    CHECK(invoke(m) == 1);
+    CHECK(finish_all(m) == 1);
+    m.check_fold();
+    CHECK(m.in("n", "seat") == std::vector<std::string>{"7"});
+    CHECK(m.in("n", "o").size() == 1);
+}
+
+TEST_CASE("S5: what several rules put into one place is counted together") {
+    TestModel m;
+    m.deploy(
+        net(R"("two":{"capacity":3})",
+            R"("t":{"in":{"x":"s"},"call":{"toolId":"tool","args":{}},
+                "out":[{"to":"two","token":1},{"to":"two","token":2}]})")
+    );
+    m.start("n");
+    m.start("n");
+    CHECK(invoke(m) == 1);
+    CHECK(finish_all(m) == 1);
+    CHECK(invoke(m) == 0);
+    CHECK(m.in("n", "two").size() == 2);
+    m.check_fold();
+}
+
+TEST_CASE("S5: rules that exclude each other need room for one") {
+    TestModel m;
+    m.deploy(
+        net(R"("one":{"capacity":1})",
+            R"("t":{"in":{"x":"s"},"call":{"toolId":"tool","args":{}},
+                "choose":"first",
+                "out":[{"to":"one","when":"result == 1","token":1},
+                       {"to":"one","token":2}]})")
+    );
+    m.start("n");
+    CHECK(invoke(m) == 1);
+}
+
+TEST_CASE("S5: a firing that is being prepared keeps its room") {
+    TestModel m;
+    m.deploy(
+        net(R"("one":{"capacity":1})",
+            R"("t":{"in":{"x":"s"},"call":{"toolId":"tool","args":{}},"out":{"one":1}})")
+    );
+    m.start("n");
+    m.start("n");
+    m.run();
+    const auto asked = m.effects<engine::Prepare>();
+    REQUIRE(asked.size() == 1);
+    CHECK_FALSE(engine::put_tokens(m.model, {"n", "one"}, {{"1", {}}}, m.asker()).has_value());
+    // One that cannot be prepared gives it back: the other goes on.
+    engine::prepared(
+        m.model, asked.front().claim, base::fail(base::ErrorCode::not_found, "no"), m.asker()
+    );
+    m.run();
+    CHECK(m.effects<engine::Prepare>().size() == 1);
+    m.check_fold();
+}
+
+TEST_CASE("S5: a dead letter is not redriven into a full place") {
+    TestModel m;
+    m.deploy(
+        net(R"("one":{"capacity":1})",
+            R"("t":{"in":{"x":"one"},"call":{"toolId":"tool","args":{}},"out":{"o":1}})")
+    );
+    const auto seq = m.put("n", "one", "1");
+    m.run();
+    const auto asked = m.effects<engine::Prepare>();
+    REQUIRE(asked.size() == 1);
+    engine::prepared(
+        m.model, asked.front().claim, base::fail(base::ErrorCode::not_found, "no"), m.asker()
+    );
+    m.run();
+    CHECK(seq != 0);
+    const auto letters = m.model.state().store.first_in(m.model.state().dead_letter());
+    REQUIRE(letters != places::no_slot);
+    const auto letter = m.model.state().store.token(letters).id;
+    REQUIRE(engine::pause(m.model, "n", "t", m.asker()));
+    m.put("n", "one", "2");
+    const auto refused = engine::redrive(m.model, letter, m.asker());
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().code == base::ErrorCode::overloaded);
+}
