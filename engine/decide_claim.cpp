@@ -26,6 +26,23 @@ std::vector<std::vector<base::TokenId>> consumed_ids(
     return ids;
 }
 
+// Which firing it is, over several claims: by the first token that it takes.
+std::pair<TransitionId, base::TokenId> firing_key(const Model::Claim& claim) {
+    for (const auto& arc : claim.tokens) {
+        if (!arc.empty()) return {claim.enabled.transition, arc.front()};
+    }
+    return {claim.enabled.transition, {}};
+}
+
+void release_read(State& state, ClaimId id, const Model::Claim& claim) {
+    for (const auto token : claim.read) {
+        const auto slot = state.store.find(token);
+        if (slot != places::no_slot && state.store.token(slot).holder == id) {
+            state.store.release(slot);
+        }
+    }
+}
+
 void release_room(State& state, const Model::Claim& claim) {
     for (const auto place : claim.room)
         state.store.release_room(place);
@@ -102,10 +119,14 @@ bool Decisions::claim(const Enabled& enabled) {
     scope.set(FixedName::now, nets::cel::Value::timestamp(asker.now));
     auto input = effect_input(state(), rules, scope, enabled.binding);
     const ClaimId id = next_claim();
+    const auto times = overtaken().find(firing_key(made));
+    made.holds_read = times != overtaken().end() && times->second >= overtaken_max;
     for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
         if (rules.in[arc].kind == nets::ArcKind::read) {
-            for (const auto slot : enabled.binding.arcs[arc])
+            for (const auto slot : enabled.binding.arcs[arc]) {
                 made.read.push_back(state().store.token(slot).id);
+                if (made.holds_read) state().store.reserve(slot, id);
+            }
         }
         if (rules.in[arc].kind != nets::ArcKind::consume) continue;
         for (const auto slot : enabled.binding.arcs[arc])
@@ -152,6 +173,7 @@ void Decisions::drop_claim(ClaimId id) {
             }
         }
     }
+    release_read(state(), id, found->second);
     release_room(state(), found->second);
     claims().erase(found);
     scheduler().unclaimed(transition);
@@ -182,9 +204,15 @@ void Decisions::prepared(ClaimId id, base::Result<Prepared> result) {
     const auto found = claims().find(id);
     if (found == claims().end()) return;
     // The firing happens with its record: what was true at the claim must be true still.
-    if (result && !still_enabled(found->second)) return drop_claim(id);
+    if (result && !still_enabled(found->second)) {
+        if (overtaken().size() >= overtaken_kept) overtaken().clear();
+        ++overtaken()[firing_key(found->second)];
+        return drop_claim(id);
+    }
     Model::Claim claimed = std::move(found->second);
     claims().erase(found);
+    overtaken().erase(firing_key(claimed));
+    release_read(state(), id, claimed);
     // The record holds the room from now on, or nothing does.
     release_room(state(), claimed);
     const Enabled& enabled = claimed.enabled;

@@ -107,6 +107,7 @@ struct Decisions {
     std::set<std::pair<base::Timestamp, base::OperationId>>& deadlines() {
         return model.deadlines_;
     }
+    auto& overtaken() { return model.overtaken_; }
     ClaimId next_claim() { return ++model.last_claim_ | places::claim_bit; }
 };
 

@@ -85,6 +85,10 @@ struct Outcome {
 /// Named limits of a model.
 inline constexpr std::size_t token_bytes_max = std::size_t{128} << 10U;  ///< the inline limit
 inline constexpr std::uint32_t lost_attempts_max = 16;
+/// After so many times in a row that what a firing read was replaced before the firing was
+/// prepared, it is kept from others for the time of the next preparation.
+inline constexpr std::uint32_t overtaken_max = 3;
+inline constexpr std::size_t overtaken_kept = 10'000;
 inline constexpr std::uint32_t child_depth_max = 16;  ///< cases within one another
 inline constexpr std::size_t child_result_bytes_max = std::size_t{1} << 20U;
 inline constexpr std::size_t tokens_put_max = 10'000;  ///< in one request
@@ -133,6 +137,7 @@ public:
         Enabled enabled;
         std::vector<std::vector<base::TokenId>> tokens;  ///< by arc: the consumed ones
         std::vector<base::TokenId> read;
+        bool holds_read = false;            ///< what it read is reserved, too
         std::vector<places::PlaceId> room;  ///< as Operation::room
         std::string values;                 ///< as Event::values
         base::Timestamp since;
@@ -151,6 +156,9 @@ private:
     std::vector<Effect> effects_;
     std::map<ClaimId, Claim> claims_;
     ClaimId last_claim_ = 0;
+    /// How often in a row a firing that would take this token was overtaken; at most
+    /// `overtaken_kept` are remembered.
+    std::map<std::pair<TransitionId, base::TokenId>, std::uint32_t> overtaken_;
     std::vector<base::CaseId> revealed_;  ///< of tokens that came in sight: perhaps over
     std::set<std::pair<base::Timestamp, base::OperationId>> retries_;
     std::set<std::pair<base::Timestamp, TransitionId>> timers_;

@@ -485,3 +485,31 @@ TEST_CASE("S6 S20: a delayed token that is due is seen by whatever is decided ne
         CHECK(m.model.claims().empty());
     }
 }
+
+TEST_CASE("S8: a firing whose read token is replaced again and again gets through in the end") {
+    TestModel m;
+    m.deploy(
+        net(R"("rate":{"tokens":[0]},"tick":{})",
+            R"("use":{"in":{"x":"s","rate":{"place":"rate","arc":"read"}},
+                  "call":{"toolId":"tool","args":{"rate":"${rate}"}},"out":{"o":"${rate}"}},
+           "renew":{"in":{"t":"tick","old":"rate"},"out":{"rate":"${old + 1}"},"priority":5})")
+    );
+    m.start("n");
+    int preparations = 0;
+    while (m.model.state().operations.empty() && ++preparations < 20) {
+        m.run();
+        const auto asked = m.effects<engine::Prepare>();
+        REQUIRE(asked.size() == 1);
+        m.put("n", "tick", "1");  // the rate is new before every answer
+        m.run();
+        engine::prepared(m.model, asked.front().claim, prepared_call(), m.asker());
+    }
+    CHECK(preparations == 4);
+    m.run();
+    // What waited meanwhile goes on, and the firing keeps what it read.
+    CHECK(m.in("n", "rate") == Tokens{"4"});
+    for (const auto& performed : m.effects<engine::Perform>())
+        answer(m, performed.operation);
+    CHECK(m.in("n", "o") == Tokens{"3"});
+    m.check_fold();
+}

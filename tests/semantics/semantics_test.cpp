@@ -93,6 +93,9 @@ private:
                 for (const auto token : arc)
                     tokens.emplace(token, claim.enabled.binding.case_id.seq);
             }
+            for (const auto token : claim.read) {
+                if (claim.holds_read) tokens.emplace(token, claim.enabled.binding.case_id.seq);
+            }
         }
         interpreter_->set_aside(std::move(tokens));
     }
