@@ -15,18 +15,6 @@ engine::Prepared prepared_call() {
     return {.call = "{}", .effect = "once", .tool_id = "tool", .version_hash = "abc"};
 }
 
-// Answers what is prepared, and returns the operations that are invoked by that.
-std::vector<base::OperationId> invoke(TestModel& m) {
-    m.run();
-    for (const auto& asked : m.effects<engine::Prepare>())
-        engine::prepared(m.model, asked.claim, prepared_call(), m.asker());
-    m.run();
-    std::vector<base::OperationId> begun;
-    for (const auto& performed : m.effects<engine::Perform>())
-        begun.push_back(performed.operation);
-    return begun;
-}
-
 engine::Settled answer(TestModel& m, base::OperationId operation) {
     const auto settled = engine::settle(
         m.model, {.operation = operation, .result = R"({"w":2})", .meta = "{}"}, m.asker()
