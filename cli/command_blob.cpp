@@ -81,15 +81,7 @@ Outcome<Exit> put(Context& context, const PutOptions& options) {
     };
     const auto answer =
         master->upload("/api/blobs", {.next = http::pieces_from(next), .length = size});
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto view = parsed(*answer);
-    if (!view) return std::unexpected(view.error());
-    print(field(*view, "urn"));
-    return Exit::good;
+    return show_answer(context, answer, [&](const base::Json& view) { print(field(view, "urn")); });
 }
 
 Outcome<Exit> get(Context& context, const BlobOptions& options) {
@@ -131,17 +123,11 @@ Outcome<Exit> stat_blob(Context& context, const BlobOptions& options) {
     auto master = context.master();
     if (!master) return std::unexpected(std::move(master.error()));
     const auto answer = master->get(blob_target(options.urn) + "/stat");
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto view = parsed(*answer);
-    if (!view) return std::unexpected(view.error());
-    print(fmt::format(
-        "{}: {} bytes, put {}", field(*view, "urn"), field(*view, "size"), field(*view, "at")
-    ));
-    return Exit::good;
+    return show_answer(context, answer, [&](const base::Json& view) {
+        print(fmt::format(
+            "{}: {} bytes, put {}", field(view, "urn"), field(view, "size"), field(view, "at")
+        ));
+    });
 }
 
 Outcome<Exit> gc(Context& context, const GcOptions& options) {
@@ -153,21 +139,15 @@ Outcome<Exit> gc(Context& context, const GcOptions& options) {
     query.add_given("grace", options.grace);
     if (options.dry_run) query.add("dryRun", "true");
     const auto answer = master->post("/api/blobs/gc" + query.text(), "", collection_max);
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto view = parsed(*answer);
-    if (!view) return std::unexpected(view.error());
-    print(fmt::format(
-        "{} blobs {} removed ({} bytes), {} kept",
-        field(*view, "collected"),
-        options.dry_run ? "would be" : "are",
-        field(*view, "bytes"),
-        field(*view, "kept")
-    ));
-    return Exit::good;
+    return show_answer(context, answer, [&](const base::Json& view) {
+        print(fmt::format(
+            "{} blobs {} removed ({} bytes), {} kept",
+            field(view, "collected"),
+            options.dry_run ? "would be" : "are",
+            field(view, "bytes"),
+            field(view, "kept")
+        ));
+    });
 }
 
 }  // namespace

@@ -185,28 +185,22 @@ Outcome<Exit> list(Context& context, const ListOptions& options) {
         .add_given("limit", options.limit)
         .add_given("cursor", options.cursor);
     const auto answer = master->get(model_target(context.model_name(), {"cases"}) + query.text());
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto page = parsed(*answer);
-    if (!page) return std::unexpected(page.error());
-    Table table({"CASE", "NET", "VERSION", "STATE", "END", "LEFT", "DEAD LETTERS"});
-    for (const auto& value : page->at("items")) {
-        table.add(
-            {field(value, "id"),
-             field(value, "net"),
-             field(value, "version"),
-             field(value, "state"),
-             std::to_string(value.at("end").size()),
-             std::to_string(value.at("left").size()),
-             std::to_string(value.at("deadLetters").size())}
-        );
-    }
-    table.print();
-    if (page->contains("next")) print("more: --cursor " + field(*page, "next"));
-    return Exit::good;
+    return show_answer(context, answer, [](const Json& page) {
+        Table table({"CASE", "NET", "VERSION", "STATE", "END", "LEFT", "DEAD LETTERS"});
+        for (const auto& value : page.at("items")) {
+            table.add(
+                {field(value, "id"),
+                 field(value, "net"),
+                 field(value, "version"),
+                 field(value, "state"),
+                 std::to_string(value.at("end").size()),
+                 std::to_string(value.at("left").size()),
+                 std::to_string(value.at("deadLetters").size())}
+            );
+        }
+        table.print();
+        if (page.contains("next")) print("more: --cursor " + field(page, "next"));
+    });
 }
 
 Outcome<Exit> cancel(Context& context, const CaseOptions& options) {

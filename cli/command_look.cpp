@@ -80,20 +80,14 @@ Outcome<Exit> show_transition(Context& context, const TransitionOptions& options
               )
             : model_target(context.model_name(), {"nets", options.net, "transitions"});
     const auto answer = master->get(target);
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto view = parsed(*answer);
-    if (!view) return std::unexpected(view.error());
-    if (one) {
-        print_transition(*view);
-        return Exit::good;
-    }
-    for (const auto& item : view->at("items"))
-        print_transition(item);
-    return Exit::good;
+    return show_answer(context, answer, [&](const Json& view) {
+        if (one) {
+            print_transition(view);
+            return;
+        }
+        for (const auto& item : view.at("items"))
+            print_transition(item);
+    });
 }
 
 Outcome<Exit> list_operations(Context& context, const PageOptions& options) {
@@ -103,44 +97,24 @@ Outcome<Exit> list_operations(Context& context, const PageOptions& options) {
     query.add_given("limit", options.limit);
     const auto answer =
         master->get(model_target(context.model_name(), {"operations"}) + query.text());
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto page = parsed(*answer);
-    if (!page) return std::unexpected(page.error());
-    Table table({"OPERATION", "NET", "TRANSITION", "STATE", "TOOL", "ATTEMPT", "CASE", "EXECUTOR"});
-    for (const auto& item : page->at("items")) {
-        table.add(
-            {field(item, "id"),
-             field(item, "net"),
-             field(item, "transition"),
-             field(item, "state"),
-             field(item, "toolId"),
-             field(item, "attempt"),
-             field(item, "case"),
-             field(item, "executor")}
+    return show_answer(context, answer, [](const Json& page) {
+        Table table(
+            {"OPERATION", "NET", "TRANSITION", "STATE", "TOOL", "ATTEMPT", "CASE", "EXECUTOR"}
         );
-    }
-    table.print();
-    return Exit::good;
+        for (const auto& item : page.at("items")) {
+            table.add_fields(
+                item, {"id", "net", "transition", "state", "toolId", "attempt", "case", "executor"}
+            );
+        }
+        table.print();
+    });
 }
 
 Outcome<Exit> show_operation(Context& context, const IdOptions& options) {
     auto master = context.master();
     if (!master) return std::unexpected(std::move(master.error()));
     const auto answer = master->get(model_target(context.model_name(), {"operations", options.id}));
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto view = parsed(*answer);
-    if (!view) return std::unexpected(view.error());
-    for (const auto& [name, value] : view->items())
-        print(fmt::format("{:<12} {}", name, field(*view, name.c_str())));
-    return Exit::good;
+    return show_answer(context, answer, &print_fields);
 }
 
 Outcome<Exit> abandon(Context& context, const IdOptions& options) {
@@ -162,21 +136,18 @@ Outcome<Exit> list_dead(Context& context, const PageOptions& options) {
     query.add_given("limit", options.limit).add_given("cursor", options.cursor);
     const auto answer =
         master->get(model_target(context.model_name(), {"dead-letters"}) + query.text());
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto page = parsed(*answer);
-    if (!page) return std::unexpected(page.error());
-    Table table({"DEAD LETTER", "CASE", "SINCE", "DATA"});
-    for (const auto& item : page->at("items"))
-        table.add(
-            {field(item, "id"), field(item, "case"), field(item, "at"), in_short(item.at("data"))}
-        );
-    table.print();
-    if (page->contains("next")) print("more: --cursor " + field(*page, "next"));
-    return Exit::good;
+    return show_answer(context, answer, [](const Json& page) {
+        Table table({"DEAD LETTER", "CASE", "SINCE", "DATA"});
+        for (const auto& item : page.at("items"))
+            table.add(
+                {field(item, "id"),
+                 field(item, "case"),
+                 field(item, "at"),
+                 in_short(item.at("data"))}
+            );
+        table.print();
+        if (page.contains("next")) print("more: --cursor " + field(page, "next"));
+    });
 }
 
 Outcome<Exit> settle_dead(Context& context, const std::string& id, std::string_view act) {
@@ -200,26 +171,20 @@ Outcome<Exit> executors(Context& context, const NoOptions& /*options*/) {
     auto master = context.master();
     if (!master) return std::unexpected(std::move(master.error()));
     const auto answer = master->get("/api/executors");
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto page = parsed(*answer);
-    if (!page) return std::unexpected(page.error());
-    Table table({"EXECUTOR", "STATE", "SLOTS", "RUNNING", "LAST SEEN", "LABELS"});
-    for (const auto& item : page->at("items")) {
-        table.add(
-            {field(item, "id"),
-             field(item, "state"),
-             field(item, "slots"),
-             std::to_string(item.at("running").size()),
-             field(item, "lastSeen"),
-             field(item, "labels")}
-        );
-    }
-    table.print();
-    return Exit::good;
+    return show_answer(context, answer, [](const Json& page) {
+        Table table({"EXECUTOR", "STATE", "SLOTS", "RUNNING", "LAST SEEN", "LABELS"});
+        for (const auto& item : page.at("items")) {
+            table.add(
+                {field(item, "id"),
+                 field(item, "state"),
+                 field(item, "slots"),
+                 std::to_string(item.at("running").size()),
+                 field(item, "lastSeen"),
+                 field(item, "labels")}
+            );
+        }
+        table.print();
+    });
 }
 
 }  // namespace

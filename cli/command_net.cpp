@@ -52,87 +52,67 @@ Outcome<Exit> deploy(Context& context, const DeployOptions& options) {
     if (!master) return std::unexpected(std::move(master.error()));
     const auto target = model_target(context.model_name(), {"nets"});
     const auto answer = master->post(target + (options.force ? "?force=true" : ""), *text);
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto net = parsed(*answer);
-    if (!net) return std::unexpected(net.error());
-    if (const auto warnings = net->find("warnings"); warnings != net->end()) {
-        for (const auto& warning : *warnings) {
-            const auto pointer = field(warning, "pointer");
-            print(fmt::format(
-                "{}{}: {}",
-                warning.value("severity", "warning"),
-                pointer.empty() ? "" : " at " + pointer,
-                field(warning, "message")
-            ));
+    return show_answer(context, answer, [&](const Json& net) {
+        if (const auto warnings = net.find("warnings"); warnings != net.end()) {
+            for (const auto& warning : *warnings) {
+                const auto pointer = field(warning, "pointer");
+                print(fmt::format(
+                    "{}{}: {}",
+                    warning.value("severity", "warning"),
+                    pointer.empty() ? "" : " at " + pointer,
+                    field(warning, "message")
+                ));
+            }
         }
-    }
-    print(fmt::format(
-        "net '{}' version {} is deployed in model '{}'{}",
-        field(*net, "net"),
-        field(*net, "version"),
-        context.model_name(),
-        net->value("changed", true) ? "" : " (it was already: nothing changed)"
-    ));
-    return Exit::good;
+        print(fmt::format(
+            "net '{}' version {} is deployed in model '{}'{}",
+            field(net, "net"),
+            field(net, "version"),
+            context.model_name(),
+            net.value("changed", true) ? "" : " (it was already: nothing changed)"
+        ));
+    });
 }
 
 Outcome<Exit> list(Context& context, const NoOptions& /*options*/) {
     auto master = context.master();
     if (!master) return std::unexpected(std::move(master.error()));
     const auto answer = master->get(model_target(context.model_name(), {"nets"}));
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto page = parsed(*answer);
-    if (!page) return std::unexpected(page.error());
-    Table table({"NET", "VERSION", "DEPLOYED", "DESCRIPTION"});
-    for (const auto& net : page->at("items"))
-        table.add(
-            {field(net, "net"), field(net, "version"), field(net, "at"), field(net, "description")}
-        );
-    table.print();
-    return Exit::good;
+    return show_answer(context, answer, [](const Json& page) {
+        Table table({"NET", "VERSION", "DEPLOYED", "DESCRIPTION"});
+        for (const auto& net : page.at("items"))
+            table.add_fields(net, {"net", "version", "at", "description"});
+        table.print();
+    });
 }
 
 Outcome<Exit> show(Context& context, const NetOptions& options) {
     auto master = context.master();
     if (!master) return std::unexpected(std::move(master.error()));
     const auto answer = master->get(model_target(context.model_name(), {"nets", options.net}));
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto net = parsed(*answer);
-    if (!net) return std::unexpected(net.error());
-    print(fmt::format(
-        "{} {} (deployed {} by {})",
-        field(*net, "net"),
-        field(*net, "version"),
-        field(*net, "at"),
-        field(*net, "by")
-    ));
-    if (!field(*net, "description").empty()) print(field(*net, "description"));
-    if (!net->contains("places")) return Exit::good;
-    Table table({"PLACE", "TOKENS", "RESERVED"});
-    for (const auto& [name, place] : net->at("places").items())
-        table.add({name, field(place, "tokens"), field(place, "reserved")});
-    table.print();
-    for (const auto& link : net->value("links", Json::array()))
+    return show_answer(context, answer, [&](const Json& net) {
         print(fmt::format(
-            "link '{}': {} {} {}",
-            field(link, "id"),
-            field(link, "from"),
-            field(link, "type"),
-            field(link, "to")
+            "{} {} (deployed {} by {})",
+            field(net, "net"),
+            field(net, "version"),
+            field(net, "at"),
+            field(net, "by")
         ));
-    return Exit::good;
+        if (!field(net, "description").empty()) print(field(net, "description"));
+        if (!net.contains("places")) return;
+        Table table({"PLACE", "TOKENS", "RESERVED"});
+        for (const auto& [name, place] : net.at("places").items())
+            table.add({name, field(place, "tokens"), field(place, "reserved")});
+        table.print();
+        for (const auto& link : net.value("links", Json::array()))
+            print(fmt::format(
+                "link '{}': {} {} {}",
+                field(link, "id"),
+                field(link, "from"),
+                field(link, "type"),
+                field(link, "to")
+            ));
+    });
 }
 
 // What becomes of the tokens in places that the new version lacks.
@@ -204,23 +184,12 @@ Outcome<Exit> versions(Context& context, const NetOptions& options) {
     if (!master) return std::unexpected(std::move(master.error()));
     const auto answer =
         master->get(model_target(context.model_name(), {"nets", options.net, "versions"}));
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto page = parsed(*answer);
-    if (!page) return std::unexpected(page.error());
-    Table table({"VERSION", "DEPLOYED", "BY", "DIGEST"});
-    for (const auto& version : page->at("items"))
-        table.add(
-            {field(version, "version"),
-             field(version, "at"),
-             field(version, "by"),
-             field(version, "digest")}
-        );
-    table.print();
-    return Exit::good;
+    return show_answer(context, answer, [](const Json& page) {
+        Table table({"VERSION", "DEPLOYED", "BY", "DIGEST"});
+        for (const auto& version : page.at("items"))
+            table.add_fields(version, {"version", "at", "by", "digest"});
+        table.print();
+    });
 }
 
 Outcome<Exit> schema(Context& /*context*/, const NoOptions& /*options*/) {

@@ -64,25 +64,19 @@ Outcome<Exit> try_once(Context& context, const PauseOptions& options) {
     auto master = context.master();
     if (!master) return std::unexpected(std::move(master.error()));
     const auto answer = master->post(target_of(context, options, "dry-run"), "");
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto view = parsed(*answer);
-    if (!view) return std::unexpected(view.error());
-    for (const auto& [alias, tokens] : view->at("binding").items()) {
-        for (const auto& token : tokens)
-            print(fmt::format(
-                "takes '{}' {} {}", alias, field(token, "id"), in_short(token.at("data"))
-            ));
-    }
-    for (const auto& token : view->value("produces", Json::array()))
-        print(fmt::format("makes '{}' {}", field(token, "place"), in_short(token.at("data"))));
-    for (const char* name : {"input", "error", "waits"})
-        if (view->contains(name)) print(fmt::format("{} {}", name, in_short(view->at(name))));
-    print("nothing was changed");
-    return Exit::good;
+    return show_answer(context, answer, [&](const Json& view) {
+        for (const auto& [alias, tokens] : view.at("binding").items()) {
+            for (const auto& token : tokens)
+                print(fmt::format(
+                    "takes '{}' {} {}", alias, field(token, "id"), in_short(token.at("data"))
+                ));
+        }
+        for (const auto& token : view.value("produces", Json::array()))
+            print(fmt::format("makes '{}' {}", field(token, "place"), in_short(token.at("data"))));
+        for (const char* name : {"input", "error", "waits"})
+            if (view.contains(name)) print(fmt::format("{} {}", name, in_short(view.at(name))));
+        print("nothing was changed");
+    });
 }
 
 }  // namespace

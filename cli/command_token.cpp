@@ -122,26 +122,20 @@ Outcome<Exit> list(Context& context, const ListOptions& options) {
         .add_given("limit", options.limit)
         .add_given("cursor", options.cursor);
     const auto answer = master->get(place_target(context, options.place) + query.text());
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto page = parsed(*answer);
-    if (!page) return std::unexpected(page.error());
-    Table table({"TOKEN", "CASE", "RESERVED BY", "SINCE", "DATA"});
-    for (const auto& token : page->at("items")) {
-        table.add(
-            {field(token, "id"),
-             field(token, "case"),
-             field(token, "reservedBy"),
-             field(token, "at"),
-             in_short(token.at("data"))}
-        );
-    }
-    table.print();
-    if (page->contains("next")) print("more: --cursor " + field(*page, "next"));
-    return Exit::good;
+    return show_answer(context, answer, [](const Json& page) {
+        Table table({"TOKEN", "CASE", "RESERVED BY", "SINCE", "DATA"});
+        for (const auto& token : page.at("items")) {
+            table.add(
+                {field(token, "id"),
+                 field(token, "case"),
+                 field(token, "reservedBy"),
+                 field(token, "at"),
+                 in_short(token.at("data"))}
+            );
+        }
+        table.print();
+        if (page.contains("next")) print("more: --cursor " + field(page, "next"));
+    });
 }
 
 Outcome<Exit> ancestry(Context& context, const TokenOptions& options) {
@@ -149,23 +143,12 @@ Outcome<Exit> ancestry(Context& context, const TokenOptions& options) {
     if (!master) return std::unexpected(std::move(master.error()));
     const auto answer =
         master->get(model_target(context.model_name(), {"tokens", options.id, "ancestry"}));
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto page = parsed(*answer);
-    if (!page) return std::unexpected(page.error());
-    Table table({"SEQ", "TIME", "TYPE", "ACTOR"});
-    for (const auto& record : page->at("items"))
-        table.add(
-            {field(record, "seq"),
-             field(record, "ts"),
-             field(record, "type"),
-             field(record, "actor")}
-        );
-    table.print();
-    return Exit::good;
+    return show_answer(context, answer, [](const Json& page) {
+        Table table({"SEQ", "TIME", "TYPE", "ACTOR"});
+        for (const auto& record : page.at("items"))
+            table.add_fields(record, {"seq", "ts", "type", "actor"});
+        table.print();
+    });
 }
 
 Outcome<Exit> remove(Context& context, const TokenOptions& options) {

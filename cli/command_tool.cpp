@@ -153,16 +153,10 @@ Outcome<Exit> show(Context& context, const ToolOptions& options) {
         .add_given("asOf", options.as_of);
     const auto answer =
         master->get("/api/tool-catalog/" + http::percent_encode(options.id) + query.text());
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto item = parsed(*answer);
-    if (!item) return std::unexpected(item.error());
-    constexpr int indent = 2;
-    print(item->dump(indent));
-    return Exit::good;
+    return show_answer(context, answer, [&](const Json& item) {
+        constexpr int indent = 2;
+        print(item.dump(indent));
+    });
 }
 
 Outcome<Exit> versions(Context& context, const ToolOptions& options) {

@@ -78,11 +78,6 @@ void declare_fail(CLI::App& app, HoldOptions& options) {
     app.add_option("--code", options.code, "An error code (default: upstream)");
 }
 
-void print_packet(const Json& packet) {
-    for (const auto& [name, value] : packet.items())
-        print(fmt::format("{:<12} {}", name, field(packet, name.c_str())));
-}
-
 Outcome<Exit> list(Context& context, const ListOptions& options) {
     auto master = context.master();
     if (!master) return std::unexpected(std::move(master.error()));
@@ -91,28 +86,15 @@ Outcome<Exit> list(Context& context, const ListOptions& options) {
         .add_given("skill", options.skill)
         .add_given("limit", options.limit);
     const auto answer = master->get(model_target(context.model_name(), {"work"}) + query.text());
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto page = parsed(*answer);
-    if (!page) return std::unexpected(page.error());
-    Table table({"WORK", "SKILL", "STATE", "AGENT", "UNTIL", "NET", "TRANSITION", "CASE"});
-    for (const auto& item : page->at("items")) {
-        table.add(
-            {field(item, "operation"),
-             field(item, "skill"),
-             field(item, "state"),
-             field(item, "agent"),
-             field(item, "until"),
-             field(item, "net"),
-             field(item, "transition"),
-             field(item, "case")}
-        );
-    }
-    table.print();
-    return Exit::good;
+    return show_answer(context, answer, [](const Json& page) {
+        Table table({"WORK", "SKILL", "STATE", "AGENT", "UNTIL", "NET", "TRANSITION", "CASE"});
+        for (const auto& item : page.at("items")) {
+            table.add_fields(
+                item, {"operation", "skill", "state", "agent", "until", "net", "transition", "case"}
+            );
+        }
+        table.print();
+    });
 }
 
 Outcome<Exit> claim(Context& context, const ClaimOptions& options) {
@@ -129,15 +111,7 @@ Outcome<Exit> claim(Context& context, const ClaimOptions& options) {
     const auto wait = base::duration(options.wait.empty() ? "0s" : options.wait);
     if (!wait) return wrong_usage("--wait takes a duration, such as 30s");
     const auto answer = master->post(target + query.text(), base::canonical(body), *wait);
-    if (!answer) return std::unexpected(answer.error());
-    const auto packet = parsed(*answer);
-    if (!packet) return std::unexpected(packet.error());
-    if (context.json) {
-        print(*answer);
-    } else {
-        print_packet(*packet);
-    }
-    return Exit::good;
+    return show_answer(context, answer, &print_fields);
 }
 
 Outcome<Exit> send(Context& context, const HoldOptions& options, std::string_view act, Json body) {
@@ -152,15 +126,9 @@ Outcome<Exit> send(Context& context, const HoldOptions& options, std::string_vie
     const auto answer = master->post(
         model_target(context.model_name(), {"work", options.id, act}), base::canonical(body)
     );
-    if (!answer) return std::unexpected(answer.error());
-    if (context.json) {
-        print(*answer);
-        return Exit::good;
-    }
-    const auto view = parsed(*answer);
-    if (!view) return std::unexpected(view.error());
-    print(fmt::format("work {}: {}", options.id, field(*view, "state")));
-    return Exit::good;
+    return show_answer(context, answer, [&](const Json& view) {
+        print(fmt::format("work {}: {}", options.id, field(view, "state")));
+    });
 }
 
 Outcome<Exit> heartbeat(Context& context, const HoldOptions& options) {

@@ -1,10 +1,9 @@
 #include "cli/table.hpp"
 
-#include "cli/context.hpp"
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace cli {
 
@@ -25,10 +24,38 @@ void Table::print() const {
     }
 }
 
+void Table::add_fields(const base::Json& object, std::initializer_list<const char*> names) {
+    std::vector<std::string> cells;
+    for (const char* name : names)
+        cells.push_back(field(object, name));
+    add(std::move(cells));
+}
+
 std::string field(const base::Json& object, const char* name) {
     const auto found = object.find(name);
     if (found == object.end() || found->is_null()) return "";
     return found->is_string() ? found->get<std::string>() : base::canonical(*found);
+}
+
+void print_fields(const base::Json& object) {
+    for (const auto& [name, value] : object.items())
+        print(fmt::format("{:<12} {}", name, field(object, name.c_str())));
+}
+
+Outcome<Exit> show_answer(
+    const Context& context,
+    const Outcome<std::string>& answer,
+    const std::function<void(const base::Json&)>& in_words
+) {
+    if (!answer) return std::unexpected(answer.error());
+    if (context.json) {
+        print(*answer);
+        return Exit::good;
+    }
+    const auto value = parsed(*answer);
+    if (!value) return std::unexpected(value.error());
+    in_words(*value);
+    return Exit::good;
 }
 
 std::string in_short(const base::Json& value) {
