@@ -54,7 +54,7 @@ base::Error not_enabled(std::string_view net, std::string_view transition) {
 }
 
 bool is_immediate(const nets::Transition& rules) {
-    return is_timer(rules) || std::holds_alternative<nets::Map>(rules.action);
+    return nets::is_timer(rules) || std::holds_alternative<nets::Map>(rules.action);
 }
 
 // What would fire: a timer needs no turn for this.
@@ -62,7 +62,8 @@ std::optional<Enabled> firing_of(const Model& model, TransitionId id, base::Time
     const State& state = model.state();
     const TransitionEntry& entry = state.transitions[id];
     if (std::holds_alternative<nets::Link>(entry.rules().action)) return std::nullopt;
-    return is_timer(entry.rules()) ? timer_firing(model, id, now) : model.scheduler().peek(id, now);
+    return nets::is_timer(entry.rules()) ? timer_firing(model, id, now)
+                                         : model.scheduler().peek(id, now);
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ Result<Seq> fire_once(
     if (!enabled || model.scheduler().waiting(*id).concurrency) {
         return fail(not_enabled(net, transition));
     }
-    if (!is_timer(model.state().transitions[*id].rules())) {
+    if (!nets::is_timer(model.state().transitions[*id].rules())) {
         if (decisions.fire(*enabled)) return model.state().seq;
         return fail(not_enabled(net, transition));
     }

@@ -51,16 +51,11 @@ Event turn_passed(const TransitionEntry& entry) {
 
 }  // namespace
 
-bool is_timer(const nets::Transition& rules) {
-    return std::holds_alternative<nets::Every>(rules.action) ||
-           std::holds_alternative<nets::Cron>(rules.action);
-}
-
 void Decisions::start_timers() {
     timers().clear();
     for (TransitionId id = 0; id < state().transitions.size(); ++id) {
         const TransitionEntry& entry = state().transitions[id];
-        if (!entry.deployment || !is_timer(entry.rules())) continue;
+        if (!entry.deployment || !nets::is_timer(entry.rules())) continue;
         if (state().pause_of(entry) != nullptr) continue;
         if (entry.timer_next.us == 0) {
             const auto first = first_turn(entry.rules(), asker.now);
@@ -94,7 +89,7 @@ std::optional<Enabled> timer_firing(const Model& model, TransitionId id, base::T
 
 void Decisions::fire_timer(TransitionId id, base::Timestamp due) {
     const TransitionEntry& entry = state().transitions[id];
-    if (!entry.deployment || entry.timer_next != due || !is_timer(entry.rules())) return;
+    if (!entry.deployment || entry.timer_next != due || !nets::is_timer(entry.rules())) return;
     const Turn turn = turn_of(entry.rules(), due, asker.now);
     if (!turn.next) return;  // the zone is gone: looked at again when the model is opened
     timers().emplace(*turn.next, id);

@@ -118,9 +118,7 @@ std::vector<Move> moves_of(const State& state, const TransitionEntry& entry) {
 }
 
 bool starts_alone(const nets::Transition& rules) {
-    return std::holds_alternative<nets::Every>(rules.action) ||
-           std::holds_alternative<nets::Cron>(rules.action) ||
-           std::holds_alternative<nets::Link>(rules.action);
+    return nets::is_timer(rules) || std::holds_alternative<nets::Link>(rules.action);
 }
 
 // Looks backwards from what is wanted.

@@ -59,9 +59,7 @@ void Scheduler::attach(TransitionId id) {
         const nets::InputArc& arc = rules.in[i];
         const ArcSource made = source(*entry.deployment, arc);
         runtime->sources.push_back(made);
-        const bool timer = std::holds_alternative<nets::Every>(rules.action) ||
-                           std::holds_alternative<nets::Cron>(rules.action);
-        if (timer) continue;  // it looks when its time has come
+        if (nets::is_timer(rules)) continue;  // it looks when its time has come
         if (arc.kind == nets::ArcKind::inhibit) {
             watch(made.place, id);
             runtime->sees_all |= arc.any_case;

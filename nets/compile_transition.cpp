@@ -104,10 +104,7 @@ void compile_settings(const Fields& fields, const At& at, Draft& draft, Transiti
 
 void check_join(const At& at, Draft& draft, const Transition& transition) {
     if (!transition.or_join) return;
-    if (std::holds_alternative<Every>(transition.action) ||
-        std::holds_alternative<Cron>(transition.action)) {
-        draft.faults.add(at / "join", "is not for timers");
-    }
+    if (is_timer(transition)) draft.faults.add(at / "join", "is not for timers");
     const bool takes = std::ranges::any_of(transition.in, [&](const InputArc& arc) {
         return arc.kind == ArcKind::consume && !arc.any_case && draft.net.places[arc.place].cases;
     });

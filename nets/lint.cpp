@@ -169,12 +169,10 @@ private:
                     ));
             }
         }
-        const bool timer = std::holds_alternative<Every>(transition.action) ||
-                           std::holds_alternative<Cron>(transition.action);
         const bool consumes = std::ranges::any_of(transition.in, [](const InputArc& arc) {
             return arc.kind == ArcKind::consume;
         });
-        if (!timer && !consumes) {
+        if (!is_timer(transition) && !consumes) {
             add(at,
                 "consumes_nothing",
                 fmt::format("'{}' takes nothing away, so it may fire without end", transition.name)

@@ -163,6 +163,12 @@ struct Transition {
     [[nodiscard]] std::size_t name_count() const;
 };
 
+/// `every` and `cron`: what fires when its time has come.
+inline bool is_timer(const Transition& transition) {
+    return std::holds_alternative<Every>(transition.action) ||
+           std::holds_alternative<Cron>(transition.action);
+}
+
 /// The names after the aliases, in this order.
 enum class FixedName : std::uint8_t {
     result,

@@ -86,10 +86,7 @@ private:
             for (PtTransition& variant : variants)
                 variant.may_refuse = true;
         }
-        if (std::holds_alternative<Every>(transition.action) ||
-            std::holds_alternative<Cron>(transition.action)) {
-            add_timer(transition, variants);
-        }
+        if (is_timer(transition)) add_timer(transition, variants);
         const Outcomes outcomes = outcomes_of(transition);
         for (const Outcomes::Loss& loss : outcomes.lost) {
             note(Kind::outputs, transition.name, loss.what, loss.narrows);

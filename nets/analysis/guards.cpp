@@ -48,10 +48,7 @@ bool takes(const Taker& taker, const Json& token) {
 
 /// Whether what the transition does with the place depends on one token of it alone.
 std::optional<Taker> simple(const Transition& transition, PlaceIndex place) {
-    if (transition.in.size() != 1 || std::holds_alternative<Every>(transition.action) ||
-        std::holds_alternative<Cron>(transition.action)) {
-        return std::nullopt;
-    }
+    if (transition.in.size() != 1 || is_timer(transition)) return std::nullopt;
     const InputArc& arc = transition.in[0];
     const auto* const fixed = std::get_if<FixedWeight>(&arc.take);
     if (arc.place != place || arc.kind != ArcKind::consume || fixed == nullptr ||
