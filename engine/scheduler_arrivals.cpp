@@ -60,14 +60,11 @@ void Scheduler::left(const places::Change& change) {
     for (const auto id : watchers_[change.place]) {
         Runtime& runtime = *runtimes_[id];
         if (!runtime.keyed && !runtime.sees_all && change.case_id) {
-            const auto found = runtime.standing.find(Candidate{change.case_id.seq, {}});
-            if (found != runtime.standing.end() && found->second.where != in_ready) {
-                make_ready(id, found->first, found->second);
-            }
             // Tokens without a case may have been bound with it, over an arc that takes any.
-            const auto any = runtime.standing.find(Candidate{});
-            if (any != runtime.standing.end() && any->second.where != in_ready) {
-                make_ready(id, any->first, any->second);
+            for (const auto case_seq : {change.case_id.seq, base::CaseId{}.seq}) {
+                const auto found = runtime.standing.find(Candidate{case_seq, {}});
+                if (found == runtime.standing.end() || found->second.where == in_ready) continue;
+                make_ready(id, found->first, found->second);
             }
             continue;
         }
