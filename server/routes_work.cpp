@@ -298,6 +298,19 @@ http::Task<http::Response> release(Api& api, http::Request request) {
     );
 }
 
+http::Task<http::Response> finish(
+    Api& api, http::Request request, std::string claim, engine::WorkResult result
+) {
+    return act(
+        api,
+        std::move(request),
+        std::move(claim),
+        [result](engine::Model& open, const engine::WorkHold& hold, const engine::Asker& who) {
+            return engine::finish_work(open, hold, result, who);
+        }
+    );
+}
+
 http::Task<http::Response> complete(Api& api, http::Request request) {
     const auto json = json_body(request);
     if (!json) co_return http::error_response(json.error());
@@ -311,14 +324,7 @@ http::Task<http::Response> complete(Api& api, http::Request request) {
         body.fault("/result", "is missing");
     }
     if (auto good = body.good(); !good) co_return http::error_response(good.error());
-    co_return co_await act(
-        api,
-        std::move(request),
-        std::move(claim),
-        [result](engine::Model& open, const engine::WorkHold& hold, const engine::Asker& who) {
-            return engine::finish_work(open, hold, result, who);
-        }
-    );
+    co_return co_await finish(api, std::move(request), std::move(claim), std::move(result));
 }
 
 http::Task<http::Response> fail_work(Api& api, http::Request request) {
@@ -334,14 +340,7 @@ http::Task<http::Response> fail_work(Api& api, http::Request request) {
     result.error =
         base::Error{code.value_or(ErrorCode::upstream), body.text("message", true), {}, {}};
     if (auto good = body.good(); !good) co_return http::error_response(good.error());
-    co_return co_await act(
-        api,
-        std::move(request),
-        std::move(claim),
-        [result](engine::Model& open, const engine::WorkHold& hold, const engine::Asker& who) {
-            return engine::finish_work(open, hold, result, who);
-        }
-    );
+    co_return co_await finish(api, std::move(request), std::move(claim), std::move(result));
 }
 
 }  // namespace
