@@ -46,6 +46,10 @@ std::string_view name(ErrorCode code) {
     return code_names[static_cast<std::size_t>(code)].second;
 }
 
+std::string text(const ErrorDetail& detail) {
+    return detail.pointer.empty() ? detail.message : detail.pointer + ": " + detail.message;
+}
+
 std::optional<ErrorCode> error_code_from_name(std::string_view name) {
     for (const auto& [code, code_name] : code_names) {
         if (code_name == name) return code;

@@ -58,6 +58,8 @@ struct ErrorDetail {
     std::string message;
     bool operator==(const ErrorDetail&) const = default;
 };
+/// "POINTER: MESSAGE"; the message alone where the pointer is empty.
+std::string text(const ErrorDetail& detail);
 
 /// A failure, as told to a person: `message` names the thing, the rule and, with `next`, the way
 /// out. `details` lists every fault of a document at once.

@@ -30,16 +30,13 @@ std::vector<base::ErrorDetail> arrival_faults(
 base::Result<void> may_arrive(const places::Place& place, std::string_view data) {
     auto faults = arrival_faults(place, data, "");
     if (faults.empty()) return {};
-    const auto& first = faults.front();
-    const bool costly = first.code == ErrorCode::limit;
+    const bool costly = faults.front().code == ErrorCode::limit;
     return fail(base::Error{
         costly ? ErrorCode::limit : ErrorCode::bad_output,
         fmt::format(
-            "a token for place '{}' does not fit its schema: {}{}{}",
+            "a token for place '{}' does not fit its schema: {}",
             place.name,
-            first.pointer,
-            first.pointer.empty() ? "" : ": ",
-            first.message
+            base::text(faults.front())
         ),
         "make the output fit, or change the place's schema",
         std::move(faults)

@@ -84,15 +84,9 @@ Result<std::string> Contract::arguments(std::string_view given) const {
         }
     }
     if (faults.empty()) return base::canonical(*arguments);
-    const auto& first = faults.front();
     return fail(base::Error{
         ErrorCode::validation,
-        fmt::format(
-            "the arguments do not fit the tool's contract: {}{}{}",
-            first.pointer,
-            first.pointer.empty() ? "" : ": ",
-            first.message
-        ),
+        fmt::format("the arguments do not fit the tool's contract: {}", base::text(faults.front())),
         "mend what the pointers name",
         std::move(faults)
     });
@@ -108,10 +102,7 @@ Result<void> Contract::answer(std::string_view data) const {
     if (error.details.empty()) return fail(std::move(error));
     error.code = ErrorCode::bad_output;
     error.message = fmt::format(
-        "the tool's answer does not fit its contract: {}{}{}",
-        error.details.front().pointer,
-        error.details.front().pointer.empty() ? "" : ": ",
-        error.details.front().message
+        "the tool's answer does not fit its contract: {}", base::text(error.details.front())
     );
     return fail(std::move(error));
 }
