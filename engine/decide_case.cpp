@@ -105,13 +105,7 @@ Seq Decisions::cancel(base::CaseId id) {
     }
     for (const auto operation : std::vector(cancelled.operations)) {
         const Operation& ending = *state().find_operation(operation);
-        Event event;
-        event.type = EventType::operation_cancelled;
-        event.operation = operation;
-        event.attempt = ending.attempt;
-        event.case_id = id;
-        event.net = ending.deployment->net->name;
-        event.transition = state().transitions[ending.transition].name;
+        Event event = operation_event(state(), ending, EventType::operation_cancelled);
         event.error = error_json(
             {ErrorCode::cancelled, "the case was cancelled", {}, {}}, ending.attempt, {}
         );

@@ -105,7 +105,7 @@ Immediate immediate(const Model& model, const Enabled& enabled, base::Timestamp 
     }
     if (produced) {
         if (event.error.empty()) {
-            made.resets = resets(model, *enabled.deployment, rules, enabled.binding, {});
+            made.resets = resets(model, *enabled.deployment, rules, enabled.binding);
         }
         made.full = without_room(state, *produced, rules, enabled.binding, made.resets.tokens);
         event.produced = std::move(*produced);

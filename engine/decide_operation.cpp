@@ -33,17 +33,6 @@ std::vector<places::Slot> all_slots(const Binding& binding) {
     return slots;
 }
 
-Event operation_event(const State& state, const Operation& operation, EventType type) {
-    Event event;
-    event.type = type;
-    event.operation = operation.id;
-    event.attempt = operation.attempt;
-    event.case_id = operation.case_id;
-    event.net = operation.deployment->net->name;
-    event.transition = state.transitions[operation.transition].name;
-    return event;
-}
-
 void consume_reserved(Event& event, const Operation& operation) {
     for (const auto& arc : operation.reserved) {
         event.consumed.insert(event.consumed.end(), arc.begin(), arc.end());
@@ -88,6 +77,17 @@ base::Duration backoff(const Operation& operation) {
 }
 
 }  // namespace
+
+Event operation_event(const State& state, const Operation& operation, EventType type) {
+    Event event;
+    event.type = type;
+    event.operation = operation.id;
+    event.attempt = operation.attempt;
+    event.case_id = operation.case_id;
+    event.net = operation.deployment->net->name;
+    event.transition = state.transitions[operation.transition].name;
+    return event;
+}
 
 void Decisions::retry(
     const Operation& operation, std::string error, base::Timestamp at, bool lost
@@ -151,7 +151,7 @@ void Decisions::finalize(const Operation& operation, const Outcome& outcome) {
     event.produced = std::move(*produced);
     event.info = outcome.meta;
     const TransitionId transition = operation.transition;
-    emit_with(resets(model, *operation.deployment, rules, binding, operation.id), std::move(event));
+    emit_with(resets(model, *operation.deployment, rules, binding), std::move(event));
     scheduler().freed(transition);
 }
 

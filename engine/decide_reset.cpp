@@ -29,7 +29,6 @@ struct Gathering {
     const nets::InputArc& arc;
     base::CaseId case_id;
     const std::string& key;
-    base::OperationId own;
     const std::vector<places::Slot>& taken;  // by the firing itself, sorted
     Resets& into;
 
@@ -52,7 +51,6 @@ struct Gathering {
         if (std::ranges::binary_search(taken, slot) || !concerns(token)) return;
         const auto found = classify(arc, token);
         if (!found || (arc.key && *found != key)) return;
-        if (std::ranges::find(into.tokens, slot) != into.tokens.end()) return;
         into.tokens.push_back(slot);
         if (token.holder == 0) return;
         if ((token.holder & places::claim_bit) != 0) {
@@ -69,8 +67,7 @@ Resets resets(
     const Model& model,
     const Deployment& deployment,
     const nets::Transition& rules,
-    const Binding& binding,
-    base::OperationId own
+    const Binding& binding
 ) {
     Resets found;
     const auto resetting = [](const nets::InputArc& arc) {
@@ -87,7 +84,7 @@ Resets resets(
     const auto& store = model.state().store;
     for (const auto& arc : rules.in) {
         if (!resetting(arc)) continue;
-        Gathering gathering{model, arc, binding.case_id, key, own, taken, found};
+        Gathering gathering{model, arc, binding.case_id, key, taken, found};
         const auto place = deployment.places[arc.place];
         for (auto slot = store.first_of_case(binding.case_id);
              !arc.any_case && slot != places::no_slot;
@@ -101,6 +98,8 @@ Resets resets(
         }
     }
     std::ranges::sort(found.tokens, {}, [&](places::Slot slot) { return store.token(slot).id; });
+    const auto twice = std::ranges::unique(found.tokens);  // several arcs may reset a token
+    found.tokens.erase(twice.begin(), twice.end());
     std::ranges::sort(found.operations);
     return found;
 }

@@ -56,13 +56,7 @@ Result<const Operation*> held(const State& state, const WorkHold& hold) {
 }
 
 Event work_event(const State& state, const Operation& operation, EventType type) {
-    Event event;
-    event.type = type;
-    event.operation = operation.id;
-    event.attempt = operation.attempt;
-    event.case_id = operation.case_id;
-    event.net = operation.deployment->net->name;
-    event.transition = state.transitions[operation.transition].name;
+    Event event = operation_event(state, operation, type);
     event.lease = operation.claim;
     return event;
 }

@@ -111,18 +111,18 @@ struct Decisions {
     ClaimId next_claim() { return ++model.last_claim_ | places::claim_bit; }
 };
 
-/// `every` and `cron`.
-bool is_timer(const nets::Transition& rules);
 /// What a timer would fire now, whatever its turn: nothing when its inputs lack tokens.
 std::optional<Enabled> timer_firing(const Model& model, TransitionId id, base::Timestamp now);
-/// What the firing would reset. `own` is the firing's operation, if it is one.
+/// What the firing would reset, beside the tokens that it takes.
 Resets resets(
     const Model& model,
     const Deployment& deployment,
     const nets::Transition& rules,
-    const Binding& binding,
-    base::OperationId own
+    const Binding& binding
 );
+
+/// An event about the operation's present attempt.
+Event operation_event(const State& state, const Operation& operation, EventType type);
 
 struct Immediate {
     Event event;
