@@ -164,14 +164,28 @@ void case_reasons(
 }
 
 void output_reasons(
-    Json& reasons, const engine::State& state, const engine::TransitionEntry& entry
+    Json& reasons,
+    const engine::State& state,
+    const engine::TransitionEntry& entry,
+    const engine::Scheduler::Waiting& waiting
 ) {
-    for (const auto& rule : entry.rules().out.rules) {
-        const auto& place = state.store.place(entry.deployment->places[rule.place]);
-        if (place.has_room(1)) continue;
+    std::vector<places::PlaceId> full;
+    if (waiting.room) full.push_back(*waiting.room);
+    if (nets::is_timer(entry.rules())) {
+        for (const auto& rule : entry.rules().out.rules)
+            full.push_back(entry.deployment->places[rule.place]);
+        std::erase_if(full, [&](auto id) { return state.store.place(id).has_room(1); });
+    }
+    for (const auto id : full) {
+        const auto& place = state.store.place(id);
+        if (!place.capacity) continue;
         reasons.push_back(
             {{"reason",
-              fmt::format("place '{}' is at its capacity of {}", place.name, *place.capacity)},
+              fmt::format(
+                  "place '{}' has no room for what would come out: its capacity is {}",
+                  place.name,
+                  *place.capacity
+              )},
              {"tokens", place.count},
              {"roomHeld", place.room_held}}
         );
@@ -238,7 +252,7 @@ Json transition_view(
     }
     input_reasons(reasons, state, entry, complete);
     case_reasons(reasons, model, id, complete);
-    output_reasons(reasons, state, entry);
+    output_reasons(reasons, state, entry, waiting);
     if (waiting.concurrency) {
         reasons.push_back(
             {{"reason",

@@ -114,6 +114,24 @@ TEST_CASE("a pause is shown and holds, one firing goes through, a dry run change
     CHECK(m.post("/api/models/nope/pause", "").status == 404);
 }
 
+TEST_CASE("a transition that waits for room names the place, even one that has room for less") {
+    LiveMaster m;
+    m.made(model + "/nets", json(R"({"net":"n","version":"1",
+        "places":{"a":{},"free":{"capacity":1,"tokens":[0]},"two":{"capacity":3}},
+        "transitions":{
+            "pair":{"in":{"x":"a"},"out":[{"to":"two","token":1},{"to":"two","token":2}]},
+            "renew":{"in":{"x":"free"},"guard":"false","out":{"free":"${x}"}}}})"));
+    m.made(model + "/nets/n/places/a/tokens", {{"data", 1}});
+    m.made(model + "/nets/n/places/a/tokens", {{"data", 2}});
+    const auto why = [&](const char* transition) {
+        return m.get(model + "/nets/n/transitions/" + transition).body.at("whyNot").dump();
+    };
+    for (int looks = 0; looks < 1000 && why("pair") == "[]"; ++looks) {
+    }
+    CHECK(why("pair").contains("place 'two' has no room"));
+    CHECK(!why("renew").contains("has no room"));
+}
+
 TEST_CASE("a deployment that the schemas rule out is refused with its pointers, unless forced") {
     LiveMaster m;
     const auto net = json(R"({"net":"n","version":"1",
