@@ -62,6 +62,19 @@ TEST_CASE("with --json the facts of a PNML net come as fields, unknown ones are 
     CHECK(json["live"] == true);  // a state machine: known without looking at states
 }
 
+TEST_CASE("a transition of a PNML net that never fires is a warning, with what it waits for") {
+    const std::string one = "<text>1</text>";
+    std::string empty_ring = ring;
+    empty_ring.replace(empty_ring.find(one), one.size(), "<text>0</text>");
+    const auto output = analysis::run_check(
+        {.format = CheckRequest::Format::pnml, .text = empty_ring, .file = "x", .json = true}
+    );
+    CHECK_FALSE(output.negative);
+    const auto json = base::Json::parse(output.out);
+    CHECK(json["quasi_live"] == false);
+    CHECK(contains(output.out, "never_fires"));
+}
+
 TEST_CASE("what is no net is a negative answer that names every fault") {
     const auto broken = analysis::run_check(
         {.text = R"({"net": "n", "version": "1.0.0", "places": {}, "colour": 1, "size": 2})",
