@@ -34,8 +34,8 @@ std::pair<TransitionId, base::TokenId> firing_key(const Model::Claim& claim) {
     return {claim.enabled.transition, {}};
 }
 
-void release_read(State& state, ClaimId id, const Model::Claim& claim) {
-    for (const auto token : claim.read) {
+void release_tokens(State& state, ClaimId id, const std::vector<base::TokenId>& tokens) {
+    for (const auto token : tokens) {
         const auto slot = state.store.find(token);
         if (slot != places::no_slot && state.store.token(slot).holder == id) {
             state.store.release(slot);
@@ -165,15 +165,9 @@ void Decisions::drop_claim(ClaimId id) {
     const auto found = claims().find(id);
     if (found == claims().end()) return;
     const TransitionId transition = found->second.enabled.transition;
-    for (const auto& arc : found->second.tokens) {
-        for (const auto token : arc) {
-            const auto slot = state().store.find(token);
-            if (slot != places::no_slot && state().store.token(slot).holder == id) {
-                state().store.release(slot);
-            }
-        }
-    }
-    release_read(state(), id, found->second);
+    for (const auto& arc : found->second.tokens)
+        release_tokens(state(), id, arc);
+    release_tokens(state(), id, found->second.read);
     release_room(state(), found->second);
     claims().erase(found);
     scheduler().unclaimed(transition);
@@ -212,7 +206,7 @@ void Decisions::prepared(ClaimId id, base::Result<Prepared> result) {
     Model::Claim claimed = std::move(found->second);
     claims().erase(found);
     overtaken().erase(firing_key(claimed));
-    release_read(state(), id, claimed);
+    release_tokens(state(), id, claimed.read);
     // The record holds the room from now on, or nothing does.
     release_room(state(), claimed);
     const Enabled& enabled = claimed.enabled;

@@ -1,41 +1,5 @@
 // What the kinds of arcs, weights, orders and ages mean; each with a second case beside the first.
-#include "tests/engine/test_model.hpp"
-
-namespace {
-
-using Tokens = std::vector<std::string>;
-
-// One net: `places`, `transitions` as in the document.
-std::string net(const char* places, const char* transitions) {
-    return std::string(R"({"net":"n","version":"1","places":{"s":{},"o":{},)") + places +
-           R"(},"transitions":{)" + transitions + R"(},"start":"s","end":["o"]})";
-}
-
-engine::Prepared prepared_call() {
-    return {.call = "{}", .effect = "once", .tool_id = "tool", .version_hash = "abc"};
-}
-
-// Answers what is prepared, and returns the operations that are invoked by that.
-std::vector<base::OperationId> invoke(TestModel& m) {
-    m.run();
-    for (const auto& asked : m.effects<engine::Prepare>())
-        engine::prepared(m.model, asked.claim, prepared_call(), m.asker());
-    m.run();
-    std::vector<base::OperationId> begun;
-    for (const auto& performed : m.effects<engine::Perform>())
-        begun.push_back(performed.operation);
-    return begun;
-}
-
-engine::Settled answer(TestModel& m, base::OperationId operation) {
-    const auto settled = engine::settle(
-        m.model, {.operation = operation, .result = R"({"w":2})", .meta = "{}"}, m.asker()
-    );
-    m.run();
-    return settled;
-}
-
-}  // namespace
+#include "tests/engine/small_net.hpp"
 
 TEST_CASE("S9: a weight taken from another token waits for that many of the case, also for none") {
     TestModel m;

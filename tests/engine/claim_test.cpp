@@ -1,29 +1,5 @@
 // What happens to a firing with an effect between its choice and its record.
-#include "tests/engine/test_model.hpp"
-
-namespace {
-
-using Tokens = std::vector<std::string>;
-
-// One net: `places`, `transitions` as in the document.
-std::string net(const char* places, const char* transitions) {
-    return std::string(R"({"net":"n","version":"1","places":{"s":{},"o":{},)") + places +
-           R"(},"transitions":{)" + transitions + R"(},"start":"s","end":["o"]})";
-}
-
-engine::Prepared prepared_call() {
-    return {.call = "{}", .effect = "once", .tool_id = "tool", .version_hash = "abc"};
-}
-
-engine::Settled answer(TestModel& m, base::OperationId operation) {
-    const auto settled = engine::settle(
-        m.model, {.operation = operation, .result = R"({"w":2})", .meta = "{}"}, m.asker()
-    );
-    m.run();
-    return settled;
-}
-
-}  // namespace
+#include "tests/engine/small_net.hpp"
 
 TEST_CASE("S6 S20: a delayed token that is due is seen by whatever is decided next") {
     const auto document =

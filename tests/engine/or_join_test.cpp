@@ -1,14 +1,7 @@
 // The general synchronizing merge: an or-join fires when no further token of its case can arrive.
-#include "tests/engine/test_model.hpp"
+#include "tests/engine/small_net.hpp"
 
 namespace {
-
-using Tokens = std::vector<std::string>;
-
-std::string net(const char* places, const char* transitions) {
-    return std::string(R"({"net":"n","version":"1","places":{"s":{},"o":{},)") + places +
-           R"(},"transitions":{)" + transitions + R"(},"start":"s","end":["o"]})";
-}
 
 // An or-split into three branches, of which `b` is a call, and the join behind.
 std::string split_and_join() {
@@ -23,7 +16,8 @@ std::string split_and_join() {
     );
 }
 
-base::OperationId invoke(TestModel& m) {
+// The only call that is prepared; it may run twice.
+base::OperationId invoke_pure(TestModel& m) {
     for (const auto& asked : m.effects<engine::Prepare>()) {
         engine::prepared(m.model, asked.claim, engine::Prepared{"{}", "pure", "t", "v"}, m.asker());
     }
@@ -65,7 +59,7 @@ TEST_CASE("S23: a running firing and its retry can still bring a token; a failed
     m.start("n", R"(["a"])");
     m.run();
     CHECK(m.in("n", "o") == Tokens{R"(["a",null,null])"});  // the case beside it does not wait
-    const auto operation = invoke(m);
+    const auto operation = invoke_pure(m);
     CHECK(m.in("n", "o").size() == 1);
     const auto fails = [&](std::uint32_t attempt) {
         engine::settle(
@@ -170,7 +164,9 @@ TEST_CASE("S22: an or-join that takes all of a place waits for all that may come
     for (int i = 0; i < 3; ++i) {
         m.run();
         CHECK(m.in("n", "o").empty());
-        engine::settle(m.model, {.operation = invoke(m), .result = "{}", .meta = "{}"}, m.asker());
+        engine::settle(
+            m.model, {.operation = invoke_pure(m), .result = "{}", .meta = "{}"}, m.asker()
+        );
     }
     m.run();
     CHECK(m.in("n", "o") == Tokens{"[1,2,3]"});
