@@ -61,15 +61,6 @@ void declare_list(CLI::App& app, ListOptions& options) {
     app.add_option("--cursor", options.cursor, "Go on after the page that named it");
 }
 
-Outcome<base::Duration> wait_of(const std::string& text) {
-    if (text.empty()) return base::Duration{};
-    const auto wait = base::duration(text);
-    if (wait) return *wait;
-    return wrong_usage(
-        fmt::format("--wait '{}' is no length of time", text), "write it as 500ms, 30s, 5m"
-    );
-}
-
 bool over(const Json& value) {
     const auto state = field(value, "state");
     return state == "completed" || state == "failed" || state == "cancelled";

@@ -108,8 +108,8 @@ Outcome<Exit> claim(Context& context, const ClaimOptions& options) {
                             : model_target(context.model_name(), {"work", options.id, "claim"});
     QueryText query;
     query.add_given("wait", options.wait);
-    const auto wait = base::duration(options.wait.empty() ? "0s" : options.wait);
-    if (!wait) return wrong_usage("--wait takes a duration, such as 30s");
+    const auto wait = wait_of(options.wait);
+    if (!wait) return std::unexpected(wait.error());
     const auto answer = master->post(target + query.text(), base::canonical(body), *wait);
     return show_answer(context, answer, &print_fields);
 }

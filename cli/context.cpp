@@ -51,10 +51,8 @@ Outcome<MasterClient> master_of(const fs::path& data) {
 
 std::string for_people(const base::Error& error) {
     auto text = "netwright: " + error.message + "\n";
-    for (const auto& detail : error.details) {
-        text += detail.pointer.empty() ? fmt::format("  {}\n", detail.message)
-                                       : fmt::format("  {}: {}\n", detail.pointer, detail.message);
-    }
+    for (const auto& detail : error.details)
+        text += fmt::format("  {}\n", base::text(detail));
     if (!error.next.empty()) text += fmt::format("next: {}\n", error.next);
     return text;
 }
@@ -105,6 +103,15 @@ Outcome<std::string> read_input(const std::string& name) {
         if (text.size() > input_bytes_max) return wrong_usage("more than 64 MiB on stdin");
     }
     return text;
+}
+
+Outcome<base::Duration> wait_of(const std::string& text) {
+    if (text.empty()) return base::Duration{};
+    const auto wait = base::duration(text);
+    if (wait) return *wait;
+    return wrong_usage(
+        fmt::format("--wait '{}' is no length of time", text), "write it as 500ms, 30s, 5m"
+    );
 }
 
 void print(std::string_view line) {

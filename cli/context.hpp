@@ -30,6 +30,9 @@ std::filesystem::path default_data();
 /// The text of a file; "-" = stdin.
 Outcome<std::string> read_input(const std::string& name);
 
+/// What `--wait` says; "" = not at all.
+Outcome<base::Duration> wait_of(const std::string& text);
+
 /// A line to stdout; the process ends quietly when nobody reads any more.
 void print(std::string_view line);
 
