@@ -2,9 +2,8 @@
 
 #include "engine/audit.hpp"
 #include "engine/data_directory.hpp"
-#include "engine/model.hpp"
+#include "engine/refold.hpp"
 #include "engine/rocks_log.hpp"
-#include "engine/snapshot.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -20,48 +19,6 @@ namespace cli {
 namespace {
 
 using base::Json;
-
-/// Folds the records of one model, and compares with its snapshots on the way.
-class Refold {
-public:
-    Refold(engine::SnapshotStore& snapshots, std::string_view model)
-        : model_(std::make_unique<engine::Model>(std::string(model))) {
-        const auto seqs = snapshots.list(model);
-        if (!seqs) {
-            wrong_.push_back({{"snapshot", 0}, {"message", seqs.error().message}});
-            return;
-        }
-        for (const auto seq : *seqs) {
-            const auto snapshot = snapshots.open(model, seq);
-            if (snapshot) {
-                wanted_[seq] = snapshot->info().state_hash;
-            } else {
-                wrong_.push_back({{"snapshot", seq}, {"message", snapshot.error().message}});
-            }
-        }
-    }
-
-    std::optional<std::string> visit(const engine::StoredRecord& record) {
-        const auto done = model_->replay(record.bytes);
-        if (!done) return done.error().message;
-        const auto snapshot = wanted_.find(record.seq);
-        if (snapshot == wanted_.end()) return std::nullopt;
-        if (engine::state_hash(model_->state()) != snapshot->second) {
-            wrong_.push_back(
-                {{"snapshot", record.seq},
-                 {"message", "the snapshot's state is not what the log folds to"}}
-            );
-        }
-        return std::nullopt;
-    }
-
-    [[nodiscard]] const Json& wrong() const { return wrong_; }
-
-private:
-    std::unique_ptr<engine::Model> model_;
-    std::map<engine::Seq, base::Digest> wanted_;
-    Json wrong_ = Json::array();
-};
 
 Json report_json(const engine::AuditReport& report, const Json& snapshots) {
     Json findings = Json::array();
@@ -120,12 +77,13 @@ Outcome<Json> audit_stopped(const std::filesystem::path& data, const AuditWish& 
     auto log = engine::open_rocks_log(directory->log(), {.access = engine::LogAccess::read_only});
     if (!log) return failed(std::move(log.error()));
     engine::SnapshotStore snapshots(directory->snapshots());
-    std::map<std::string, Refold, std::less<>> refolds;
+    std::map<std::string, engine::Refold, std::less<>> refolds;
     const auto options_of = [&](std::string_view model) {
         engine::AuditOptions options{.progress = wish.progress};
         if (model == wish.model.value_or("default")) options.anchor = anchor;
         if (wish.state) {
-            auto& refold = refolds.try_emplace(std::string(model), snapshots, model).first->second;
+            auto& refold =
+                refolds.try_emplace(std::string(model), **log, snapshots, model).first->second;
             options.visit = [&refold](const engine::StoredRecord& record, const Json&) {
                 return refold.visit(record);
             };
@@ -139,9 +97,10 @@ Outcome<Json> audit_stopped(const std::filesystem::path& data, const AuditWish& 
     for (const auto& report : audit->models) {
         if (wish.model && report.model != *wish.model) continue;
         const auto refold = refolds.find(report.model);
-        models.push_back(
-            report_json(report, refold == refolds.end() ? Json::array() : refold->second.wrong())
-        );
+        models.push_back(report_json(
+            report,
+            refold == refolds.end() ? Json::array() : engine::refold_json(refold->second.findings())
+        ));
         ok = ok && models.back().at("ok").get<bool>();
     }
     if (wish.model && models.empty()) {

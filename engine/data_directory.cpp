@@ -50,6 +50,17 @@ base::Result<base::FileDescriptor> lock(const std::filesystem::path& folder) {
     return file;
 }
 
+// 1 -> 2: snapshots hold another state (cases that are over left it), and are made again.
+base::Result<void> upgrade(const std::filesystem::path& folder) {
+    std::error_code failed;
+    std::filesystem::remove_all(folder / "snapshots", failed);
+    if (!failed) return {};
+    return base::fail(
+        base::ErrorCode::internal,
+        fmt::format("remove {}: {}", (folder / "snapshots").string(), failed.message())
+    );
+}
+
 base::Result<void> check_format(const std::filesystem::path& folder) {
     const auto path = folder / "format";
     const std::string current = fmt::format("{}\n", data_format_version);
@@ -90,6 +101,7 @@ base::Result<void> check_format(const std::filesystem::path& folder) {
     base::log_warning(fmt::format(
         "upgrading {} from format {} to {}", folder.string(), version, data_format_version
     ));
+    if (auto done = upgrade(folder); !done) return done;
     return base::write_file_atomically(path, current, 0600);
 }
 

@@ -9,7 +9,7 @@ namespace engine {
 
 /// The format that this binary writes. A directory of a newer one is refused, an older one
 /// upgraded.
-inline constexpr int data_format_version = 1;
+inline constexpr int data_format_version = 2;
 
 /// The master's directory, locked for this process until the object ends. A killed master's lock
 /// ends with it.

@@ -47,6 +47,7 @@ base::Result<Seq> start_case(
     Model& model, std::string_view net, std::string input, const Asker& asker
 );
 base::Result<Seq> cancel_case(Model& model, base::CaseId case_id, const Asker& asker);
+base::Error case_is_over(base::CaseId case_id, CaseState state);
 
 base::Result<Seq> redrive(Model& model, base::TokenId dead_letter, const Asker& asker);
 base::Result<Seq> drop(Model& model, base::TokenId dead_letter, const Asker& asker);

@@ -145,16 +145,17 @@ Seq Decisions::cancel(base::CaseId id) {
     return seq;
 }
 
+base::Error case_is_over(base::CaseId id, CaseState state) {
+    return {ErrorCode::conflict, fmt::format("case {} is over: {}", text(id), name(state)), {}, {}};
+}
+
 Result<Seq> cancel_case(Model& model, base::CaseId id, const Asker& asker) {
     const Case* cancelled = model.state().find_case(id);
     if (cancelled == nullptr) {
         return fail(ErrorCode::not_found, fmt::format("case {} is unknown", text(id)));
     }
     if (cancelled->state != CaseState::running) {
-        return fail(
-            ErrorCode::conflict,
-            fmt::format("case {} is over: {}", text(id), name(cancelled->state))
-        );
+        return fail(case_is_over(id, cancelled->state));
     }
     return Decisions{model, asker}.cancel(id);
 }

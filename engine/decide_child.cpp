@@ -93,10 +93,10 @@ void Decisions::start_child(base::OperationId id) {
         return;
     }
     event->operation = id;
-    const Case* above = state().find_case(operation.case_id);
+    const std::string* above = state().owner_of(operation.case_id);
     // No request asked for this case: it answers none.
     const Asker owner{
-        .actor = above != nullptr ? above->owner : operation.deployment->by, .now = asker.now
+        .actor = above != nullptr ? *above : operation.deployment->by, .now = asker.now
     };
     const base::CaseId child{model.emit(std::move(*event), owner)};
     end_if_quiet(child);

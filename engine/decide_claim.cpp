@@ -146,13 +146,13 @@ bool Decisions::claim(const Enabled& enabled) {
         return true;
     }
     const auto* call = std::get_if<nets::Call>(&rules.action);
-    const Case* owner = state().find_case(enabled.binding.case_id);
+    const std::string* owner = state().owner_of(enabled.binding.case_id);
     model.want(Prepare{
         .claim = id,
         .net = entry.net,
         .transition = entry.name,
         .case_id = enabled.binding.case_id,
-        .principal = owner != nullptr ? owner->owner : enabled.deployment->by,
+        .principal = owner != nullptr ? *owner : enabled.deployment->by,
         .tool_id = call != nullptr ? call->tool_id : "",
         .version = call != nullptr ? call->version.value_or("") : "",
         .input = std::move(*input),

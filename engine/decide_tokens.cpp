@@ -48,13 +48,13 @@ std::vector<base::ErrorDetail> token_faults(
             faults.push_back({
                 pointer + "/case",
                 ErrorCode::not_found,
-                fmt::format("case {} is unknown", text(tokens[i].case_id)),
+                fmt::format("case {} is unknown, or was over long ago", text(tokens[i].case_id)),
             });
         } else if (owner->state != CaseState::running) {
             faults.push_back({
                 pointer + "/case",
                 ErrorCode::conflict,
-                fmt::format("case {} is over: {}", text(tokens[i].case_id), name(owner->state)),
+                case_is_over(tokens[i].case_id, owner->state).message,
             });
         }
     }

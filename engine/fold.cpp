@@ -1,5 +1,6 @@
 #include "base/json.hpp"
 #include "engine/fold_parts.hpp"
+#include "engine/retire.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -31,8 +32,9 @@ Result<void> remember_request(State& state, const Event& event, Seq seq) {
     return {};
 }
 
+// `gone` takes the cases, no longer in memory, that a token was of.
 template <class Ids>
-Result<void> remove(State& state, const Ids& ids) {
+Result<void> remove(State& state, const Ids& ids, std::vector<base::CaseId>& gone) {
     for (const auto id : ids) {
         const auto slot = state.store.find(id);
         if (slot == places::no_slot) {
@@ -43,6 +45,7 @@ Result<void> remove(State& state, const Ids& ids) {
         const auto& token = state.store.token(slot);
         if (token.hidden) state.delayed.erase({token.visible_at, token.id});
         count_token(state, token, -1);
+        if (state.retired_owners.contains(token.case_id)) gone.push_back(token.case_id);
         state.store.remove(slot);
     }
     return {};
@@ -130,11 +133,12 @@ void count_token(State& state, const places::Token& token, int direction) {
     if (owner == nullptr) return;
     if (dead) {
         owner->dead_letters += by;
-        return;
+    } else {
+        owner->tokens += by;
+        if (!owner->deployment->ends_in(token.place)) owner->open_tokens += by;
+        if (token.hidden) owner->delayed += by;
     }
-    owner->tokens += by;
-    if (!owner->deployment->ends_in(token.place)) owner->open_tokens += by;
-    if (token.hidden) owner->delayed += by;
+    if (owner->state != CaseState::running) reconsider(state, *owner);
 }
 
 Result<void> apply(State& state, const Event& event, const RecordHead& head) {
@@ -148,11 +152,16 @@ Result<void> apply(State& state, const Event& event, const RecordHead& head) {
     state.epoch = head.epoch;
     if (auto done = remember_request(state, event, head.seq); !done) return done;
     if (auto done = apply_before_tokens(state, event, head); !done) return done;
-    if (auto done = remove(state, event.consumed); !done) return done;
-    if (auto done = remove(state, event.reset); !done) return done;
+    std::vector<base::CaseId> gone;
+    if (auto done = remove(state, event.consumed, gone); !done) return done;
+    if (auto done = remove(state, event.reset, gone); !done) return done;
     if (auto done = apply_reset(state, event); !done) return done;
     produce(state, event, head);
-    return apply_after_tokens(state, event, head);
+    if (auto done = apply_after_tokens(state, event, head); !done) return done;
+    for (const auto id : gone)
+        if (state.store.first_of_case(id) == places::no_slot) state.retired_owners.erase(id);
+    retire(state);
+    return {};
 }
 
 std::vector<base::CaseId> reveal_due(State& state, base::Timestamp now) {

@@ -1,4 +1,5 @@
 #include "engine/fold_parts.hpp"
+#include "engine/retire.hpp"
 
 #include <fmt/format.h>
 
@@ -39,6 +40,7 @@ Result<void> apply_case_over(State& state, const Event& event, const RecordHead&
     } else {
         over->state = over->dead_letters > 0 ? CaseState::failed : CaseState::completed;
     }
+    reconsider(state, *over);
     return {};
 }
 
@@ -59,9 +61,11 @@ Result<void> apply_fired(State& state, const Event& event) {
 
 Result<void> apply_redriven(State& state, const Event& event) {
     Case* reopened = state.find_case(event.case_id);
-    if (reopened == nullptr) return {};
+    // A letter that came after its case had completed is the affair of the net that took the token.
+    if (reopened == nullptr || reopened->state != CaseState::failed) return {};
     reopened->state = CaseState::running;
     reopened->ended = {};
+    reconsider(state, *reopened);
     return {};
 }
 

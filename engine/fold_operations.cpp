@@ -1,4 +1,5 @@
 #include "engine/fold_parts.hpp"
+#include "engine/retire.hpp"
 #include "engine/room.hpp"
 
 #include <algorithm>
@@ -84,7 +85,10 @@ Result<void> begin(State& state, const Event& event, const RecordHead& head) {
     made.version_hash = event.version_hash;
     made.effect = event.effect;
     ++state.transitions[made.transition].in_flight;
-    if (Case* owner = state.find_case(made.case_id)) owner->operations.push_back(id);
+    if (Case* owner = state.find_case(made.case_id)) {
+        owner->operations.push_back(id);
+        if (owner->state != CaseState::running) reconsider(state, *owner);
+    }
     if (auto held = hold(state, made); !held) return held;
     hold_room(state, made);
     return {};
@@ -96,6 +100,14 @@ void summarise(State& state, base::CaseId case_id, const OperationSummary& summa
     std::erase(owner->operations, summary.id);
     owner->finished.push_back(summary);
     if (owner->finished.size() > Case::finished_kept) owner->finished.pop_front();
+    if (owner->state != CaseState::running) reconsider(state, *owner);
+}
+
+// The case that waited for it may leave now, and so may the child that it waited for.
+void erase(State& state, const Operation& over) {
+    const auto child = over.child;
+    state.operations.erase(over.id);
+    if (Case* free = state.find_case(child)) reconsider(state, *free);
 }
 
 // What it held and is still there is free again, and so is the room.
@@ -173,7 +185,7 @@ Result<void> apply_over(State& state, const Event& event, const RecordHead& head
     summary.tool_id = over.tool_id;
     summary.version_hash = over.version_hash;
     summarise(state, event.case_id, summary);
-    state.operations.erase(event.operation);
+    erase(state, over);
     return {};
 }
 
@@ -198,7 +210,7 @@ Result<void> apply_reset(State& state, const Event& event) {
             ),
         };
         summarise(state, over.case_id, summary);
-        state.operations.erase(id);
+        erase(state, over);
     }
     return {};
 }

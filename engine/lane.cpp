@@ -115,7 +115,8 @@ Result<Model*> ModelLane::open(Kind kind) {
     const auto opened = parts_.committer.open(name_);
     if (!opened) return fail(opened.error());
     FoldInfo info;
-    auto folded = fold(parts_.log, parts_.snapshots, name_, opened->head.seq, &info);
+    auto folded =
+        fold(parts_.log, parts_.snapshots, name_, opened->head.seq, CaseIndex::mended, &info);
     if (!folded) {
         parts_.committer.close(opened->lane);
         return fail(std::move(folded.error()));

@@ -39,10 +39,17 @@ struct UnchainedRecord {
     std::uint32_t size = 0;
 };
 
-/// Consecutive records of one model, end to end in one buffer.
+/// A case that is over and left memory, as engine/retire.hpp writes it.
+struct IndexedCase {
+    base::CaseId id;
+    std::string text;
+};
+
+/// Consecutive records of one model, end to end in one buffer, and the cases that they made leave.
 struct RecordBatch {
     std::string bytes;
     std::vector<UnchainedRecord> records;
+    std::vector<IndexedCase> cases;
 
     [[nodiscard]] bool empty() const { return records.empty(); }
 };
@@ -162,6 +169,16 @@ public:
     /// record, which stays non-existent until its first append. Refuses with `tamper` when the
     /// log's tail is missing.
     virtual base::Result<Epoch> own(std::string_view model) = 0;
+
+    /// The cases in the index after case `after`, in the order of their ids. They are written in
+    /// the same atomic write as the records that made them leave.
+    virtual base::Result<std::vector<IndexedCase>> cases(
+        std::string_view model, base::CaseId after, std::size_t limit
+    ) = 0;
+    /// Writes again what a replay found to have left: the index follows from the log. Not synced.
+    virtual base::Result<void> restore_cases(
+        std::string_view model, std::span<const IndexedCase> cases
+    ) = 0;
 
     /// A consistent copy of all logs as they are now, in `folder` (which must not exist), that
     /// opens as a log. Appends go on meanwhile. `unsupported` for a log that is not on a disk.

@@ -37,6 +37,8 @@ struct MemoryModel {
     LogHead head;
     LogHead kept;
     std::map<Seq, MemoryDamage> damage;
+    /// Each with the last seq of the write that brought it.
+    std::map<base::CaseId, std::pair<Seq, std::string>> cases;
 
     [[nodiscard]] std::size_t batch_of(Seq seq) const {
         const auto after = std::ranges::upper_bound(batches, seq, {}, &MemoryBatch::first);
@@ -121,10 +123,14 @@ struct MemoryLog::Store {
         target.head = {
             .seq = target.batches.back().last(), .hash = target.batches.back().hashes.back()
         };
+        for (const ChainedBatch& batch : request.batches)
+            for (const IndexedCase& gone : batch.batch.cases)
+                target.cases[gone.id] = {target.head.seq, gone.text};
     }
 
     void truncate(const std::string& name, Seq last) {
         MemoryModel& target = model(name);
+        std::erase_if(target.cases, [last](const auto& one) { return one.second.first > last; });
         while (!target.batches.empty() && target.batches.back().first > last) {
             target.batches.pop_back();
         }
@@ -267,6 +273,32 @@ base::Result<Epoch> MemoryLog::own(std::string_view model) {
         store->failing = store->torn = false;
         return ++target.epoch;
     });
+}
+
+base::Result<std::vector<IndexedCase>> MemoryLog::cases(
+    std::string_view model, base::CaseId after, std::size_t limit
+) {
+    return store_.with([&](const std::unique_ptr<Store>& store) {
+        std::vector<IndexedCase> page;
+        const MemoryModel* const found = store->find(model);
+        if (found == nullptr) return page;
+        for (auto one = found->cases.upper_bound(after);
+             one != found->cases.end() && page.size() < limit;
+             ++one) {
+            page.push_back({one->first, one->second.second});
+        }
+        return page;
+    });
+}
+
+base::Result<void> MemoryLog::restore_cases(
+    std::string_view model, std::span<const IndexedCase> cases
+) {
+    store_.with([&](const std::unique_ptr<Store>& store) {
+        for (const IndexedCase& one : cases)
+            store->model(model).cases[one.id] = {0, one.text};
+    });
+    return {};
 }
 
 void MemoryLog::fail_append(std::size_t nth, Failure failure) {

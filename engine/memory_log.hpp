@@ -36,6 +36,11 @@ public:
     base::Result<std::vector<std::string>> models() override;
     base::Result<std::vector<StorageFault>> storage_faults() override { return {}; }
     base::Result<Epoch> own(std::string_view model) override;
+    base::Result<std::vector<IndexedCase>> cases(
+        std::string_view model, base::CaseId after, std::size_t limit
+    ) override;
+    base::Result<void> restore_cases(std::string_view model, std::span<const IndexedCase> cases)
+        override;
     base::Result<void> copy_to(const std::filesystem::path& folder) override;
 
     /// What becomes of an append that fails; its outcome is `unknown` either way.

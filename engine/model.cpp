@@ -1,5 +1,6 @@
 #include "engine/decisions.hpp"
 #include "engine/record.hpp"
+#include "engine/retire.hpp"
 #include "engine/snapshot.hpp"
 
 #include <algorithm>
@@ -15,6 +16,7 @@ base::Result<void> Model::replay(std::string_view bytes) {
     base::check(!live_, "a live model replays nothing");
     auto parsed = parse(state_, bytes);
     if (!parsed) return base::fail(std::move(parsed.error()));
+    state_.leaving.clear();
     return apply(state_, parsed->event, parsed->head);
 }
 
@@ -49,6 +51,9 @@ Seq Model::emit(Event&& event, const Asker& asker) {
     if (rendering_) render(batch_, state_, event, head);
     const auto applied = apply(state_, event, head);
     base::check(applied.has_value(), applied ? "" : applied.error().message);
+    for (const Case& gone : state_.leaving)
+        if (rendering_) batch_.cases.push_back({gone.id, retired_text(gone)});
+    state_.leaving.clear();
     if (event.type == EventType::net_deployed || event.type == EventType::net_undeployed) {
         scheduler_.rebuild();
         Decisions{*this, asker}.start_timers();

@@ -100,8 +100,10 @@ public:
     explicit Model(std::string id);
     ~Model();
 
-    /// Applies a stored record; only before `go_live`.
+    /// Applies a stored record; only before `go_live`. The cases that it made leave memory are for
+    /// `take_leaving`, until the next one.
     base::Result<void> replay(std::string_view bytes);
+    std::vector<Case> take_leaving() { return std::exchange(state_.leaving, {}); }
     /// Takes the state of a snapshot; only as the very first thing.
     base::Result<void> restore(SnapshotReader& reader);
     /// From now on decisions are made, as the writer of `epoch` (which may still be 0 for a model

@@ -1,9 +1,12 @@
 #include "engine/open_model.hpp"
 
 #include "engine/chain.hpp"
+#include "engine/retire.hpp"
 #include "engine/snapshot.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace engine {
 
@@ -13,9 +16,24 @@ using base::Result;
 
 namespace {
 
+// The entries of a page were written together with its records: the first tells of all.
+Result<void> mend_index(EventLog& log, std::string_view model, const std::vector<Case>& left) {
+    if (left.empty()) return {};
+    const auto first = log.cases(model, {left.front().id.seq - 1}, 1);
+    if (!first) return fail(first.error());
+    if (!first->empty() && first->front().id == left.front().id) return {};
+    std::vector<IndexedCase> entries;
+    for (const Case& gone : left)
+        entries.push_back({gone.id, retired_text(gone)});
+    return log.restore_cases(model, entries);
+}
+
 // Reads on after `head`, holding every record against the chain.
-Result<void> replay_tail(EventLog& log, Model& model, LogHead head, Seq last, FoldInfo& info) {
+Result<void> replay_tail(
+    EventLog& log, Model& model, LogHead head, Seq last, CaseIndex index, FoldInfo& info
+) {
     while (head.seq < last) {
+        std::vector<Case> left;
         const auto page = log.read(model.state().model, head.seq + 1, {});
         if (!page) return fail(page.error());
         if (page->records.empty()) {
@@ -55,7 +73,11 @@ Result<void> replay_tail(EventLog& log, Model& model, LogHead head, Seq last, Fo
             }
             head = {record.seq, record.hash};
             info.tail_bytes += record.bytes.size();
+            if (index == CaseIndex::mended)
+                std::ranges::move(model.take_leaving(), std::back_inserter(left));
         }
+        auto mended = mend_index(log, model.state().model, left);
+        if (!mended) return mended;
     }
     return {};
 }
@@ -63,7 +85,12 @@ Result<void> replay_tail(EventLog& log, Model& model, LogHead head, Seq last, Fo
 }  // namespace
 
 Result<std::unique_ptr<Model>> fold(
-    EventLog& log, SnapshotStore& snapshots, std::string_view model, Seq seq, FoldInfo* info
+    EventLog& log,
+    SnapshotStore& snapshots,
+    std::string_view model,
+    Seq seq,
+    CaseIndex index,
+    FoldInfo* info
 ) {
     FoldInfo local;
     FoldInfo& into = info != nullptr ? *info : local;
@@ -78,7 +105,7 @@ Result<std::unique_ptr<Model>> fold(
         into.snapshot_seq = head.seq;
         into.snapshot_size = (*snapshot)->info().size;
     }
-    auto done = replay_tail(log, *made, head, seq, into);
+    auto done = replay_tail(log, *made, head, seq, index, into);
     if (!done) return fail(done.error());
     return made;
 }

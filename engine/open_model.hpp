@@ -15,6 +15,12 @@ struct FoldInfo {
     std::size_t tail_bytes = 0;  ///< read after the snapshot
 };
 
+/// What becomes of the log's index of cases while a model is folded.
+enum class CaseIndex : std::uint8_t {
+    as_it_is,
+    mended,  ///< cases that it lacks are written: by the model's writer alone
+};
+
 /// The model as of record `seq`: the newest good snapshot at or before it, and the records after
 /// it, each held against the hash chain. Not live. `tamper` when a record is not what was written.
 base::Result<std::unique_ptr<Model>> fold(
@@ -22,6 +28,7 @@ base::Result<std::unique_ptr<Model>> fold(
     SnapshotStore& snapshots,
     std::string_view model,
     Seq seq,
+    CaseIndex index = CaseIndex::as_it_is,
     FoldInfo* info = nullptr
 );
 

@@ -55,9 +55,7 @@ KeyRange key_range(const rocksdb::SstFileMetaData& file) {
     };
     const auto smallest = model(file.smallestkey);
     if (smallest.empty() || smallest != model(file.largestkey)) return {};
-    return {
-        std::string(smallest), rocks_chunk_seq(file.smallestkey), rocks_chunk_seq(file.largestkey)
-    };
+    return {std::string(smallest), rocks_key_seq(file.smallestkey), rocks_key_seq(file.largestkey)};
 }
 
 std::vector<ImmutableFile> immutable_files(rocksdb::DB& database) {

@@ -21,25 +21,36 @@ std::uint64_t little_endian(std::string_view bytes) {
     return value;
 }
 
-}  // namespace
-
-std::string rocks_chunk_prefix(std::string_view model) {
+std::string prefix(char kind, std::string_view model) {
     std::string key;
     key.reserve(model.size() + 10);
-    key.push_back('c');
+    key.push_back(kind);
     key.append(model);
     key.push_back('\0');
     return key;
 }
 
-std::string rocks_chunk_key(std::string_view model, Seq first) {
-    std::string key = rocks_chunk_prefix(model);
+std::string numbered(std::string key, Seq seq) {
     for (unsigned i = 0; i < 8; ++i)
-        key.push_back(static_cast<char>(first >> (56U - 8U * i)));
+        key.push_back(static_cast<char>(seq >> (56U - 8U * i)));
     return key;
 }
 
-Seq rocks_chunk_seq(std::string_view key) {
+}  // namespace
+
+std::string rocks_chunk_prefix(std::string_view model) {
+    return prefix('c', model);
+}
+
+std::string rocks_chunk_key(std::string_view model, Seq first) {
+    return numbered(prefix('c', model), first);
+}
+
+std::string rocks_case_key(std::string_view model, base::CaseId id) {
+    return numbered(prefix('e', model), id.seq);
+}
+
+Seq rocks_key_seq(std::string_view key) {
     if (key.size() < 8) return 0;
     Seq seq = 0;
     for (const char byte : key.substr(key.size() - 8)) {

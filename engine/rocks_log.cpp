@@ -103,6 +103,9 @@ void RocksLog::put(const Append& request) {
         }
     }
     put_chunk(request.model, first);
+    for (const ChainedBatch& chained : request.batches)
+        for (const IndexedCase& gone : chained.batch.cases)
+            batch_.Put(rocks_case_key(request.model, gone.id), gone.text);
     const RocksHead head{
         .epoch = request.epoch, .head = {.seq = next - 1, .hash = request.idempotency_key()}
     };

@@ -133,6 +133,13 @@ public:
         };
     }
     base::Result<Epoch> own(std::string_view) override { return base::fail(why_); }
+    base::Result<std::vector<IndexedCase>> cases(std::string_view, base::CaseId, std::size_t)
+        override {
+        return base::fail(why_);
+    }
+    base::Result<void> restore_cases(std::string_view, std::span<const IndexedCase>) override {
+        return base::fail(why_);
+    }
     base::Result<void> copy_to(const std::filesystem::path&) override { return base::fail(why_); }
 
 private:

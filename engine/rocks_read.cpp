@@ -32,7 +32,7 @@ public:
     [[nodiscard]] bool valid() const { return iterator_->Valid(); }
     [[nodiscard]] Seq first() const {
         const auto key = iterator_->key();
-        return rocks_chunk_seq({key.data(), key.size()});
+        return rocks_key_seq({key.data(), key.size()});
     }
     [[nodiscard]] std::string_view chunk() const {
         const auto value = iterator_->value();

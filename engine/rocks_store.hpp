@@ -32,11 +32,13 @@ struct RocksHead {
     LogHead head;
 };
 
-// Keys: `c` model 0 seq (8 bytes, big-endian) -> chunk; `h` model -> RocksHead.
+// Keys: `c` model 0 seq (8 bytes, big-endian) -> chunk; `e` model 0 case (8 bytes, big-endian) ->
+// IndexedCase::text; `h` model -> RocksHead.
 std::string rocks_chunk_prefix(std::string_view model);
 std::string rocks_chunk_key(std::string_view model, Seq first);
-/// The seq in a chunk's key.
-Seq rocks_chunk_seq(std::string_view key);
+std::string rocks_case_key(std::string_view model, base::CaseId id);
+/// The seq at the end of a key.
+Seq rocks_key_seq(std::string_view key);
 std::string rocks_head_key(std::string_view model);
 std::string rocks_head_value(const RocksHead& head);
 std::optional<RocksHead> rocks_head(std::string_view value);
@@ -82,6 +84,11 @@ public:
     base::Result<std::vector<std::string>> models() override;
     base::Result<std::vector<StorageFault>> storage_faults() override;
     base::Result<Epoch> own(std::string_view model) override;
+    base::Result<std::vector<IndexedCase>> cases(
+        std::string_view model, base::CaseId after, std::size_t limit
+    ) override;
+    base::Result<void> restore_cases(std::string_view model, std::span<const IndexedCase> cases)
+        override;
     base::Result<void> copy_to(const std::filesystem::path& folder) override;
 
 private:

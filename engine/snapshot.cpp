@@ -76,6 +76,7 @@ Json case_json(const Case& value) {
         {"operations", std::move(operations)},
         {"finished", std::move(finished)}
     };
+    if (value.retirable != 0) line["retirable"] = value.retirable;
     if (value.parent) {
         line["parent"] = value.parent.seq;
         line["depth"] = value.depth;
@@ -172,7 +173,8 @@ FrozenState::FrozenState(const State& state) : seq_(state.seq) {
          {"model", state.model},
          {"seq", state.seq},
          {"ts", state.ts.us},
-         {"epoch", state.epoch}}
+         {"epoch", state.epoch},
+         {"retired", state.retired}}
     );
     for (places::PlaceId id = 0; id < state.store.place_count(); ++id) {
         add(place_json(state.store.place(id)));
@@ -210,6 +212,9 @@ FrozenState::FrozenState(const State& state) : seq_(state.seq) {
     }
     for (const auto* value : sorted_values(state.cases))
         add(case_json(*value));
+    const std::map owners(state.retired_owners.begin(), state.retired_owners.end());
+    for (const auto& [id, owner] : owners)
+        add({{"kind", "retiredOwner"}, {"case", id.seq}, {"owner", owner}});
     for (const auto* value : sorted_values(state.operations))
         add(operation_json(*value));
     for (const auto& key : state.request_order) {

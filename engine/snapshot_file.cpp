@@ -17,7 +17,7 @@ namespace engine {
 
 namespace {
 
-constexpr std::string_view snapshot_magic = "netwright snapshot 1\n";
+constexpr std::string_view snapshot_magic = "netwright snapshot 2\n";
 constexpr std::size_t snapshot_header_bytes_max = 1024;
 
 std::string number_bytes(std::uint64_t value, unsigned bytes) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-// A snapshot's file: the line `netwright snapshot 1`; a line of JSON {"hash","model","seq"};
+// A snapshot's file: the line `netwright snapshot 2`; a line of JSON {"hash","model","seq"};
 // pieces, each its size (4 bytes, little-endian) and its bytes; size 0; the state's hash (32
 // bytes); the content's size (8 bytes, little-endian); sha256 of everything before it.
 namespace engine {

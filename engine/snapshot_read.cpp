@@ -40,6 +40,7 @@ private:
             state_.seq = line.at("seq");
             state_.ts = {line.at("ts")};
             state_.epoch = line.at("epoch");
+            state_.retired = line.at("retired");
         } else if (kind == "place") {
             auto& place =
                 state_.store.place(state_.ensure_place({line.at("net"), line.at("name")}));
@@ -54,6 +55,8 @@ private:
             net(line);
         } else if (kind == "case") {
             restore_case(line);
+        } else if (kind == "retiredOwner") {
+            state_.retired_owners[{line.at("case")}] = line.at("owner");
         } else if (kind == "operation") {
             operation(line);
         } else if (kind == "pause") {
@@ -132,6 +135,8 @@ private:
         made.ended = {line.at("ended")};
         made.parent = {line.value("parent", base::Seq{0})};
         made.depth = line.value("depth", made.depth);
+        made.retirable = line.value("retirable", Seq{0});
+        if (made.retirable != 0) state_.retirable.emplace(made.retirable, id);
         for (const auto& seq : line.at("operations"))
             made.operations.push_back({seq});
         for (const auto& summary : line.at("finished")) {

@@ -12,6 +12,13 @@ bool Deployment::ends_in(places::PlaceId place) const {
     });
 }
 
+std::vector<places::PlaceId> Deployment::ends() const {
+    std::vector<places::PlaceId> made;
+    for (const auto index : net->end)
+        made.push_back(places[index]);
+    return made;
+}
+
 std::string_view name(CaseState state) {
     constexpr std::array names = {
         std::string_view{"running"},
@@ -71,6 +78,12 @@ Case* State::find_case(base::CaseId id) {
 const Case* State::find_case(base::CaseId id) const {
     const auto found = cases.find(id);
     return found == cases.end() ? nullptr : &found->second;
+}
+
+const std::string* State::owner_of(base::CaseId id) const {
+    if (const Case* found = find_case(id)) return &found->owner;
+    const auto left = retired_owners.find(id);
+    return left == retired_owners.end() ? nullptr : &left->second;
 }
 
 Operation* State::find_operation(base::OperationId id) {

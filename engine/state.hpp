@@ -34,6 +34,7 @@ struct Deployment {
     std::vector<TransitionId> transitions;  ///< by nets::TransitionIndex
 
     [[nodiscard]] bool ends_in(places::PlaceId place) const;
+    [[nodiscard]] std::vector<places::PlaceId> ends() const;
 };
 
 struct VersionInfo {
@@ -93,6 +94,7 @@ struct Case {
     std::uint32_t depth = 1;                    ///< 1 = nobody's child
     std::vector<base::OperationId> operations;  ///< not final
     std::deque<OperationSummary> finished;      ///< the newest `finished_kept`
+    Seq retirable = 0;  ///< since this record it may leave memory; 0 = it may not
 
     static constexpr std::size_t finished_kept = 100;
     [[nodiscard]] bool quiet() const { return operations.empty() && open_tokens == 0; }
@@ -174,6 +176,13 @@ struct State {
     std::deque<TransitionEntry> transitions;
     std::map<std::pair<std::string, std::string>, TransitionId> transition_ids;
     boost::unordered_map<base::CaseId, Case, std::hash<base::CaseId>> cases;
+    /// Cases in `cases` that may leave, the first to become so first (engine/retire.hpp).
+    std::set<std::pair<Seq, base::CaseId>> retirable;
+    std::uint64_t retired = 0;  ///< cases that left
+    /// Of cases that left and still have tokens: who started them.
+    boost::unordered_map<base::CaseId, std::string, std::hash<base::CaseId>> retired_owners;
+    /// Cases that the last record made leave; whoever folds takes them.
+    std::vector<Case> leaving;
     boost::unordered_map<base::OperationId, Operation, std::hash<base::OperationId>> operations;
     boost::unordered_map<std::string, AnsweredRequest> requests;
     std::deque<std::string> request_order;
@@ -192,6 +201,8 @@ struct State {
     [[nodiscard]] places::PlaceId dead_letter() const { return dead_letter_; }
     [[nodiscard]] Case* find_case(base::CaseId id);
     [[nodiscard]] const Case* find_case(base::CaseId id) const;
+    /// Who started the case; null when it is unknown, or has left and has no tokens.
+    [[nodiscard]] const std::string* owner_of(base::CaseId id) const;
     [[nodiscard]] Operation* find_operation(base::OperationId id);
     [[nodiscard]] const Operation* find_operation(base::OperationId id) const;
     [[nodiscard]] const Deployment* current(std::string_view net) const;

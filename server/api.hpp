@@ -179,6 +179,7 @@ void add_model_routes(http::Router& router, Api& api);
 void add_net_routes(http::Router& router, Api& api);
 void add_token_routes(http::Router& router, Api& api);
 void add_case_routes(http::Router& router, Api& api);
+void add_case_list_routes(http::Router& router, Api& api);
 void add_operation_routes(http::Router& router, Api& api);
 void add_work_routes(http::Router& router, Api& api);
 void add_scheduling_routes(http::Router& router, Api& api);

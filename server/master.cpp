@@ -144,6 +144,7 @@ Result<void> open_http(const Master::Options& options, auto& parts) {
           add_net_routes,
           add_token_routes,
           add_case_routes,
+          add_case_list_routes,
           add_operation_routes,
           add_work_routes,
           add_scheduling_routes,

@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <fmt/format.h>
 
 namespace server {
@@ -15,32 +14,56 @@ using base::Result;
 
 namespace {
 
-Result<std::string> view_of(const engine::Model& model, base::CaseId id) {
-    const auto* found = model.state().find_case(id);
-    if (found == nullptr)
-        return fail(ErrorCode::not_found, fmt::format("case {} is unknown", text(id)));
-    return base::canonical(case_view(model, *found));
+base::Error unknown_case(base::CaseId id) {
+    return {ErrorCode::not_found, fmt::format("case {} is unknown", text(id)), {}, {}};
+}
+
+// Of a case that left memory; `not_found` when it did not.
+Result<engine::RetiredCase> find_retired(Api& api, const std::string& model, base::CaseId id) {
+    const auto found = api.engine.log().cases(model, {id.seq - 1}, 1);
+    if (!found) return fail(found.error());
+    if (found->empty() || found->front().id != id) return fail(unknown_case(id));
+    return engine::retired_case(found->front().text);
+}
+
+// What left memory before the model was looked at is in the index by the time that answers; and as
+// of an earlier seq it was the same, or still in memory.
+http::Task<Result<std::string>> show_case(Api& api, const http::Request& request, base::CaseId id) {
+    auto there =
+        co_await look(api, request, [id](const engine::Model& open) -> Result<std::string> {
+            const auto* found = open.state().find_case(id);
+            if (found == nullptr) return fail(unknown_case(id));
+            return base::canonical(case_view(open, *found));
+        });
+    if (there || there.error().code != ErrorCode::not_found) co_return there;
+    auto retired = co_await on_worker<engine::RetiredCase>(
+        api, [&api, model = request.parameter("m"), id] { return find_retired(api, model, id); }
+    );
+    if (!retired && retired.error().code == ErrorCode::not_found) co_return there;
+    if (!retired) co_return fail(std::move(retired.error()));
+    co_return co_await look(
+        api,
+        request,
+        [found = std::move(*retired)](const engine::Model& open) -> Result<std::string> {
+            if (found.id.seq > open.state().seq) return fail(unknown_case(found.id));
+            return base::canonical(case_view(open, found));
+        }
+    );
 }
 
 // Until the case is over or the wait has passed; then what it looks like.
-http::Task<Result<std::string>> wait_and_view(
-    Api& api,
-    std::string model,
-    base::CaseId id,
-    std::optional<base::Duration> wait,
-    http::StopSignal stop
+http::Task<Result<std::string>> wait_and_show(
+    Api& api, const http::Request& request, base::CaseId id, std::optional<base::Duration> wait
 ) {
     if (wait && wait->us > 0) {
         co_await http::await_callback<bool>(
-            http::WaitLimits{.at_most = wait, .stop = stop},
+            http::WaitLimits{.at_most = wait, .stop = request.stop},
             [&](http::Completion<bool> done) {
-                api.engine.when_over(model, id, *wait, [done] { done(true); });
+                api.engine.when_over(request.parameter("m"), id, *wait, [done] { done(true); });
             }
         );
     }
-    co_return co_await read<std::string>(api, model, [id](const engine::Model& open) {
-        return view_of(open, id);
-    });
+    co_return co_await show_case(api, request, id);
 }
 
 http::Task<http::Response> start_one_case(Api& api, http::Request request) {
@@ -64,7 +87,7 @@ http::Task<http::Response> start_one_case(Api& api, http::Request request) {
         [](const engine::Model&, base::Seq before) -> Result<base::Seq> { return before; }
     );
     if (!seq) co_return http::error_response(seq.error());
-    auto view = co_await wait_and_view(api, model, {*seq}, *wait, request.stop);
+    auto view = co_await wait_and_show(api, request, {*seq}, *wait);
     co_return created(std::move(view), fmt::format("/api/models/{}/cases/c{}", model, *seq));
 }
 
@@ -75,75 +98,8 @@ http::Task<http::Response> get_case(Api& api, http::Request request) {
     if (!wait) co_return http::error_response(wait.error());
     const auto id = id_of(request, "c", &base::case_id);
     if (!id) co_return http::error_response(id.error());
-    if (request.query.has("asOf")) {
-        co_return respond(co_await look(api, request, [id = *id](const engine::Model& open) {
-            return view_of(open, id);
-        }));
-    }
-    co_return respond(co_await wait_and_view(api, request.parameter("m"), *id, *wait, request.stop)
-    );
-}
-
-struct CaseFilter {
-    std::string net;
-    std::string state;
-    PageRequest page;
-};
-
-Result<std::string> page_of_cases(const engine::Model& model, const CaseFilter& filter) {
-    std::vector<const engine::Case*> found;
-    base::CaseId after;
-    if (filter.page.cursor) {
-        const auto id = base::case_id(*filter.page.cursor);
-        if (!id)
-            return fail(
-                ErrorCode::validation, "the cursor is malformed", "use 'next' of the page before"
-            );
-        after = *id;
-    }
-    for (const auto& [id, value] : model.state().cases) {
-        if (id <= after || (!filter.net.empty() && value.deployment->net->name != filter.net))
-            continue;
-        if (!filter.state.empty() && case_state(model, value) != filter.state) continue;
-        found.push_back(&value);
-    }
-    const std::size_t count = std::min(found.size(), filter.page.limit);
-    const auto middle = found.begin() + static_cast<std::ptrdiff_t>(count);
-    std::ranges::partial_sort(found, middle, {}, [](const engine::Case* value) {
-        return value->id;
-    });
-    std::vector<std::string> items;
-    for (auto value = found.begin(); value != middle; ++value)
-        items.push_back(base::canonical(case_view(model, **value)));
-    std::optional<std::string> next;
-    if (count < found.size()) next = text(found[count - 1]->id);
-    return list_json(items, std::move(next));
-}
-
-http::Task<http::Response> list_cases(Api& api, http::Request request, bool of_net) {
-    if (auto known = request.query.only({"net", "state", "limit", "cursor", "asOf"}); !known)
-        co_return http::error_response(known.error());
-    CaseFilter filter;
-    auto page = page_of(request);
-    const auto net = request.query.one("net");
-    const auto state = request.query.one("state");
-    if (!page || !net || !state)
-        co_return http::error_response(!page ? page.error() : !net ? net.error() : state.error());
-    filter.page = std::move(*page);
-    filter.net = of_net ? request.parameter("n") : net->value_or("");
-    filter.state = state->value_or("");
-    for (const char* good : {"", "running", "waiting", "completed", "failed", "cancelled"}) {
-        if (filter.state != good) continue;
-        co_return respond(co_await look(api, request, [filter](const engine::Model& model) {
-            return page_of_cases(model, filter);
-        }));
-    }
-    co_return http::error_response(base::Error{
-        ErrorCode::validation,
-        fmt::format("'{}' is no state of a case", filter.state),
-        "use running, waiting, completed, failed or cancelled",
-        {}
-    });
+    if (request.query.has("asOf")) co_return respond(co_await show_case(api, request, *id));
+    co_return respond(co_await wait_and_show(api, request, *id, *wait));
 }
 
 http::Task<http::Response> cancel_case(Api& api, http::Request request) {
@@ -151,17 +107,24 @@ http::Task<http::Response> cancel_case(Api& api, http::Request request) {
     const auto id = id_of(request, "c", &base::case_id);
     auto asker = asker_of(request);
     if (!id || !asker) co_return http::error_response(!id ? id.error() : asker.error());
-    co_return respond(co_await write_existing<std::string>(
+    const std::string model = request.parameter("m");
+    auto done = co_await write_existing<base::Seq>(
         api,
-        request.parameter("m"),
+        model,
         std::move(*asker),
-        [id = *id](engine::Model& open, const engine::Asker& who) -> Result<std::string> {
-            const auto done = engine::cancel_case(open, id, who);
-            if (!done) return fail(done.error());
-            return view_of(open, id);
+        [id = *id](engine::Model& open, const engine::Asker& who) {
+            return engine::cancel_case(open, id, who);
         },
-        [id = *id](const engine::Model& open, base::Seq) { return view_of(open, id); }
-    ));
+        [](const engine::Model&, base::Seq before) -> Result<base::Seq> { return before; }
+    );
+    if (done) co_return respond(co_await show_case(api, request, *id));
+    if (done.error().code == ErrorCode::not_found) {
+        const auto retired = co_await on_worker<engine::RetiredCase>(api, [&api, model, id = *id] {
+            return find_retired(api, model, id);
+        });
+        if (retired) done = fail(engine::case_is_over(*id, retired->state));
+    }
+    co_return http::error_response(done.error());
 }
 
 }  // namespace
@@ -175,18 +138,6 @@ void add_case_routes(http::Router& router, Api& api) {
         [&api](Request r) { return start_one_case(api, std::move(r)); },
         {.long_poll = true,
          .description = "Start a case; the body is its input. ?wait=30s waits for its end"}
-    );
-    router.add(
-        Method::get,
-        "/api/models/{m}/nets/{n}/cases",
-        [&api](Request r) { return list_cases(api, std::move(r), true); },
-        {.description = "Cases of a net"}
-    );
-    router.add(
-        Method::get,
-        "/api/models/{m}/cases",
-        [&api](Request r) { return list_cases(api, std::move(r), false); },
-        {.description = "Cases of a model"}
     );
     router.add(
         Method::get,

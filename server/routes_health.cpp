@@ -1,5 +1,6 @@
 #include "engine/audit.hpp"
 #include "engine/open_model.hpp"
+#include "engine/refold.hpp"
 #include "engine/snapshot.hpp"
 #include "server/api.hpp"
 
@@ -156,35 +157,16 @@ Result<Json> audit_model(
         if (!head) return fail(head.error());
         options.anchor = *head;
     }
-    auto folded = std::make_unique<engine::Model>(model);
-    std::map<engine::Seq, base::Digest> wanted;
-    Json wrong = Json::array();
+    std::optional<engine::Refold> refold;
     if (state) {
-        const auto seqs = api.snapshots.list(model);
-        if (!seqs) return fail(seqs.error());
-        for (const auto seq : *seqs) {
-            const auto snapshot = api.snapshots.open(model, seq);
-            if (snapshot) wanted[seq] = snapshot->info().state_hash;
-            if (!snapshot)
-                wrong.push_back({{"snapshot", seq}, {"message", snapshot.error().message}});
-        }
-        options.visit = [&](const engine::StoredRecord& record,
-                            const Json&) -> std::optional<std::string> {
-            const auto done = folded->replay(record.bytes);
-            if (!done) return done.error().message;
-            const auto snapshot = wanted.find(record.seq);
-            if (snapshot != wanted.end() &&
-                engine::state_hash(folded->state()) != snapshot->second) {
-                wrong.push_back(
-                    {{"snapshot", record.seq},
-                     {"message", "the snapshot's state is not what the log folds to"}}
-                );
-            }
-            return std::nullopt;
+        refold.emplace(api.engine.log(), api.snapshots, model);
+        options.visit = [&](const engine::StoredRecord& record, const Json&) {
+            return refold->visit(record);
         };
     }
     const auto report = engine::verify(api.engine.log(), model, options);
     if (!report) return fail(report.error());
+    Json wrong = refold ? engine::refold_json(refold->findings()) : Json::array();
     return Json{
         {"model", model},
         {"ok", report->ok() && wrong.empty()},

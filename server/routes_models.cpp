@@ -13,7 +13,7 @@ base::Json model_view(const engine::State& state) {
         {"seq", state.seq},
         {"epoch", state.epoch},
         {"tokens", state.store.size()},
-        {"cases", state.cases.size()},
+        {"cases", state.cases.size() + state.retired},
         {"operations", state.operations.size()},
         {"deadLetters", state.dead_letters},
     };

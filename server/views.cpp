@@ -38,58 +38,89 @@ std::string case_state(const engine::Model& model, const engine::Case& value) {
     return busy ? "running" : "waiting";
 }
 
-Json case_view(const engine::Model& model, const engine::Case& value) {
-    const auto& state = model.state();
+namespace {
+
+// The case's tokens, by where they are.
+void add_tokens(
+    Json& view,
+    const engine::State& state,
+    base::CaseId id,
+    const std::vector<places::PlaceId>& ends
+) {
     std::vector<const places::Token*> tokens;
-    for (auto slot = state.store.first_of_case(value.id);
+    for (auto slot = state.store.first_of_case(id);
          slot != places::no_slot && tokens.size() < listed_max;
          slot = state.store.next_of_case(slot)) {
         tokens.push_back(&state.store.token(slot));
     }
     std::ranges::sort(tokens, {}, [](const places::Token* token) { return token->id; });
-    Json end = Json::array();
-    Json left = Json::array();
-    Json dead = Json::array();
+    for (const char* const list : {"end", "left", "deadLetters"})
+        view[list] = Json::array();
     for (const auto* token : tokens) {
-        Json& list = token->place == state.dead_letter()       ? dead
-                     : value.deployment->ends_in(token->place) ? end
-                                                               : left;
-        list.push_back(token_view(state, *token));
+        const bool at_end = std::ranges::find(ends, token->place) != ends.end();
+        const char* const list = token->place == state.dead_letter() ? "deadLetters"
+                                 : at_end                            ? "end"
+                                                                     : "left";
+        view[list].push_back(token_view(state, *token));
     }
+}
+
+Json summary_view(const engine::OperationSummary& summary) {
+    Json entry = {
+        {"id", text(summary.id)},
+        {"transition", summary.transition},
+        {"toolId", summary.tool_id},
+        {"versionHash", summary.version_hash},
+        {"state", summary.state},
+    };
+    if (!summary.error.empty()) entry["error"] = *base::parse_json(summary.error);
+    return entry;
+}
+
+Json summaries_view(const auto& finished) {
     Json operations = Json::array();
-    for (const auto& summary : value.finished) {
-        Json entry = {
-            {"id", text(summary.id)},
-            {"transition", summary.transition},
-            {"toolId", summary.tool_id},
-            {"versionHash", summary.version_hash},
-            {"state", summary.state},
-        };
-        if (!summary.error.empty()) entry["error"] = *base::parse_json(summary.error);
-        operations.push_back(std::move(entry));
-    }
+    for (const auto& summary : finished)
+        operations.push_back(summary_view(summary));
+    return operations;
+}
+
+}  // namespace
+
+Json case_view(const engine::Model& model, const engine::Case& value) {
+    const auto& state = model.state();
+    Json operations = summaries_view(value.finished);
     for (const auto id : value.operations) {
-        const auto* operation = state.find_operation(id);
-        Json entry = {
-            {"id", text(id)},
-            {"transition", state.transitions[operation->transition].name},
-            {"toolId", operation->tool_id},
-            {"versionHash", operation->version_hash},
-            {"state", name(operation->state)},
-        };
-        if (!operation->error.empty()) entry["error"] = *base::parse_json(operation->error);
-        operations.push_back(std::move(entry));
+        const auto& operation = *state.find_operation(id);
+        operations.push_back(summary_view({
+            .id = id,
+            .transition = state.transitions[operation.transition].name,
+            .tool_id = operation.tool_id,
+            .version_hash = operation.version_hash,
+            .state = std::string(name(operation.state)),
+            .error = operation.error,
+        }));
     }
     Json view = {
         {"id", text(value.id)},
         {"net", value.deployment->net->name},
         {"version", value.deployment->net->version},
         {"state", case_state(model, value)},
-        {"end", std::move(end)},
-        {"left", std::move(left)},
-        {"deadLetters", std::move(dead)},
         {"operations", std::move(operations)},
     };
+    add_tokens(view, state, value.id, value.deployment->ends());
+    if (value.parent) view["parent"] = text(value.parent);
+    return view;
+}
+
+Json case_view(const engine::Model& model, const engine::RetiredCase& value) {
+    Json view = {
+        {"id", text(value.id)},
+        {"net", value.net},
+        {"version", value.version},
+        {"state", name(value.state)},
+        {"operations", summaries_view(value.finished)},
+    };
+    add_tokens(view, model.state(), value.id, value.ends);
     if (value.parent) view["parent"] = text(value.parent);
     return view;
 }

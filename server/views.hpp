@@ -3,6 +3,7 @@
 #include "base/json.hpp"
 #include "engine/log.hpp"
 #include "engine/model.hpp"
+#include "engine/retire.hpp"
 #include "transitions/dispatcher.hpp"
 
 #include <string>
@@ -13,6 +14,8 @@ namespace server {
 base::Json token_view(const engine::State& state, const places::Token& token);
 /// `{id, net, version, state, end, left, deadLetters, operations}`. At most `listed_max` of each.
 base::Json case_view(const engine::Model& model, const engine::Case& value);
+/// The same of a case that left memory.
+base::Json case_view(const engine::Model& model, const engine::RetiredCase& value);
 std::string case_state(const engine::Model& model, const engine::Case& value);
 /// Typed relations between places: `{id, net, type, from, to}` each.
 base::Json links_view(const nets::Net& net);

@@ -8,6 +8,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,7 @@ struct TestModel {
     engine::Model model{"m"};
     base::Timestamp now{1'000'000'000};
     std::vector<std::string> records;
+    std::vector<engine::IndexedCase> cases;  ///< that left memory
 
     TestModel() {
         model.take_over(1);
@@ -80,6 +83,7 @@ struct TestModel {
             records.push_back(batch.bytes.substr(at, record.size));
             at += record.size;
         }
+        std::ranges::move(batch.cases, std::back_inserter(cases));
     }
     /// The data of the tokens of a place, in order.
     std::vector<std::string> in(std::string_view net, std::string_view place) const {

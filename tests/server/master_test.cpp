@@ -78,6 +78,51 @@ TEST_CASE(
     CHECK_MESSAGE(audit.body.at("ok") == true, audit.body.dump());
 }
 
+TEST_CASE("cases that left memory are shown, listed, paged and told to be over as before") {
+    LiveMaster m;
+    m.made("/api/models/team/nets", pass_net);
+    constexpr std::size_t count = 530;  // more than stay in memory
+    const auto first = m.made("/api/models/team/nets/pass/cases?wait=10s", Json{{"v", 0}});
+    const auto id = first.at("id").get<std::string>();
+    const auto early = m.get("/api/models/team").body.at("seq").get<std::uint64_t>();
+    std::vector<std::string> ids{id};
+    while (ids.size() < count)
+        ids.push_back(m.made("/api/models/team/nets/pass/cases", Json{{"v", 1}}).at("id"));
+    m.made("/api/models/team/nets/pass/cases?wait=10s", Json{{"v", 2}});
+    m.stop();
+    m.start();
+    CHECK(m.get("/api/models/team/cases/" + id).body == first);
+    CHECK(m.get("/api/models/team").body.at("cases") == count + 1);
+    const auto refused = m.post("/api/models/team/cases/" + id + "/cancel", Json::object());
+    CHECK(refused.status == 409);
+    CHECK(refused.body.dump().find("completed") != std::string::npos);
+    CHECK(m.get("/api/models/team/cases/c999999").status == 404);
+    CHECK(
+        m.get("/api/models/team/cases/" + ids[1] + "?asOf=" + std::to_string(early)).status == 404
+    );
+    CHECK(m.get("/api/models/team/cases/" + id + "?asOf=" + std::to_string(early)).body == first);
+    const auto listed = [&](const std::string& query) {
+        std::vector<std::string> found;
+        std::string cursor;
+        do {
+            const auto page = m.get("/api/models/team/cases?limit=100" + query + cursor).body;
+            CHECK(page.at("items").size() <= 100);
+            for (const auto& item : page.at("items"))
+                found.push_back(item.at("id"));
+            cursor = page.contains("next") ? "&cursor=" + page.at("next").get<std::string>() : "";
+        } while (!cursor.empty());
+        return found;
+    };
+    const auto all = listed("");
+    REQUIRE(all.size() == count + 1);
+    CHECK(std::equal(ids.begin(), ids.end(), all.begin()));
+    CHECK(listed("&state=completed") == all);
+    CHECK(listed("&state=running").empty());
+    CHECK(listed("&net=other").empty());
+    CHECK(listed("&asOf=" + std::to_string(early)) == std::vector{id});
+    CHECK(m.get("/api/models/team/audit?state=true").body.at("ok") == true);
+}
+
 TEST_CASE("a second master on the same directory is refused") {
     LiveMaster m;
     const auto second = server::Master::start({.data = m.data()});
