@@ -55,6 +55,8 @@ CheckRun::CheckRun(const PtNet& net_, const Limits& limits, const ProgressCallba
     report.abstracted = net.abstracted;
     fires.resize(net.transitions.size(), 0);
     group_of = first_of_origin(net);
+    place_group_of = first_of_place(net);
+    places_whole = std::ranges::all_of(net.places, &std::string::empty, &PtPlace::of);
 }
 
 std::vector<std::uint8_t> CheckRun::any_of_group(std::vector<std::uint8_t> facts) const {
@@ -72,6 +74,10 @@ Trace CheckRun::trace(std::span<const TransitionId> firings, std::span<const Tra
     const auto fire = [&](std::span<const TransitionId> sequence, std::vector<std::string>& ids) {
         for (const TransitionId t : sequence) {
             base::check(enabled(net, marking, t), "a trace can be fired");
+            const bool by_order = std::ranges::any_of(
+                net.transitions[t].rivals, [&](PlaceId rival) { return marking[rival] > 0; }
+            );
+            if (by_order) result.certain = false;
             marking = fired(net, marking, t);
             ids.push_back(net.transitions[t].id);
             if (net.transitions[t].may_refuse) result.certain = false;
@@ -98,6 +104,44 @@ void CheckRun::answer(
         return verdict.property == property;
     });
     report.verdicts.push_back({property, given, std::move(reason), std::move(trace)});
+}
+
+void CheckRun::refute(
+    Property property, std::span<const TransitionId> firings, std::string_view found
+) {
+    const std::string_view there =
+        property == Property::one_safe ? "a place holds more than one token" : "nothing can fire";
+    answer(
+        property,
+        Answer::refuted,
+        fmt::format("after the sequence{} {}", found.empty() ? "," : found, there),
+        trace(firings)
+    );
+}
+
+void CheckRun::add_never_fires(TransitionId group, std::string_view why) {
+    const PtTransition& transition = net.transitions[group];
+    if (transition.outside) return;
+    report.findings.push_back(
+        {Severity::error,
+         "never_fires",
+         transition.origin.empty() ? transition.id : transition.origin,
+         fmt::format(
+             "transition '{}' can never fire: {}",
+             real_name(transition),
+             transition.never.empty() ? why : transition.never
+         )}
+    );
+}
+
+void CheckRun::note_order(TransitionId transition) {
+    Abstraction made{
+        .kind = Abstraction::Kind::data,
+        .element = net.transitions[transition].origin,
+        .what = "which of the tokens that wait it takes first may go any way"
+    };
+    const auto& known = report.abstracted;
+    if (std::ranges::find(known, made) == known.end()) report.abstracted.push_back(std::move(made));
 }
 
 void CheckRun::add(

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,28 +14,16 @@ std::string all_markings(const StateSpace& space) {
     return fmt::format("all {} reachable markings were looked at", space.states.size());
 }
 
-void answer_one_safe(CheckRun& run, const StateSpace& space) {
-    if (!space.beyond_one) {
-        return run.answer(Property::one_safe, Answer::proved, all_markings(space));
-    }
-    run.answer(
-        Property::one_safe,
-        Answer::refuted,
-        "after the sequence, a place holds more than one token",
-        run.trace(space.trace(*space.beyond_one))
-    );
+void answer_one_safe(CheckRun& run, const StateSpace& space, std::optional<StateId> beyond_one) {
+    if (!beyond_one) return run.answer(Property::one_safe, Answer::proved, all_markings(space));
+    run.refute(Property::one_safe, space.trace(*beyond_one));
 }
 
 void answer_deadlock(CheckRun& run, const StateSpace& space) {
     if (!space.deadlock) {
         return run.answer(Property::deadlock_free, Answer::proved, all_markings(space));
     }
-    run.answer(
-        Property::deadlock_free,
-        Answer::refuted,
-        "after the sequence, nothing can fire",
-        run.trace(space.trace(*space.deadlock))
-    );
+    run.refute(Property::deadlock_free, space.trace(*space.deadlock));
 }
 
 void answer_quasi_live(CheckRun& run, const StateSpace& space) {
@@ -44,19 +33,12 @@ void answer_quasi_live(CheckRun& run, const StateSpace& space) {
     for (const EmptySiphon::Dead& known : run.siphon.dead)
         told[known.transition] = 1;
     for (TransitionId t = 0; t < fires.size(); ++t) {
-        if (fires[t] != 0 || run.group_of[t] != t) continue;
+        const bool outside = run.net.transitions[t].outside;
+        if (fires[t] != 0 || run.group_of[t] != t || outside) continue;
         ++dead;
         if (told[t] != 0) continue;
-        const PtTransition& transition = run.net.transitions[t];
-        run.report.findings.push_back(
-            {Severity::error,
-             "never_fires",
-             transition.origin.empty() ? transition.id : transition.origin,
-             fmt::format(
-                 "transition '{}' can never fire: none of the {} reachable markings enables it",
-                 real_name(transition),
-                 space.states.size()
-             )}
+        run.add_never_fires(
+            t, fmt::format("none of the {} reachable markings enables it", space.states.size())
         );
     }
     run.answer(
@@ -67,7 +49,10 @@ void answer_quasi_live(CheckRun& run, const StateSpace& space) {
 }
 
 void answer_live(CheckRun& run, const StateSpace& space, const Components& components) {
-    const auto live = live_transitions(space, components, run.group_of);
+    auto live = live_transitions(space, components, run.group_of);
+    for (TransitionId t = 0; t < live.size(); ++t) {
+        if (run.net.transitions[t].outside) live[t] = 1;
+    }
     const auto at = std::ranges::find(live, std::uint8_t{0});
     if (at == live.end()) {
         return run.answer(Property::live, Answer::proved, all_markings(space));
@@ -99,11 +84,15 @@ void check_complete(CheckRun& run, const StateSpace& space) {
     Report& report = run.report;
     report.states = space.states.size();
     report.edges = space.edges;
-    report.max_token_in_place =
-        space.place_max.empty() ? Count{0} : std::ranges::max(space.place_max);
+    WholePlaces whole{
+        .place_max = space.place_max.empty() ? Count{0} : std::ranges::max(space.place_max),
+        .beyond_one = space.beyond_one
+    };
+    if (!run.places_whole) whole = whole_places(run, space);
+    report.max_token_in_place = whole.place_max;
     report.max_token_per_marking = space.marking_max;
     run.answer(Property::bounded, Answer::proved, all_markings(space));
-    answer_one_safe(run, space);
+    answer_one_safe(run, space, whole.beyond_one);
     answer_deadlock(run, space);
     answer_quasi_live(run, space);
     answer_live(run, space, components(space));

@@ -190,7 +190,10 @@ void name_the_condition(const PtNet& abstraction, Report& report) {
     const bool data = std::ranges::any_of(report.abstracted, [](const Abstraction& made) {
         return made.kind == Abstraction::Kind::guard || made.kind == Abstraction::Kind::data;
     });
-    if (!data || std::ranges::none_of(abstraction.transitions, &PtTransition::may_refuse)) return;
+    const bool open = std::ranges::any_of(abstraction.transitions, [](const PtTransition& made) {
+        return made.may_refuse || !made.rivals.empty();
+    });
+    if (!data || !open) return;
     for (Verdict& verdict : report.verdicts) {
         const bool possibility = verdict.property != Property::bounded &&
                                  verdict.property != Property::one_safe &&
@@ -203,7 +206,7 @@ void name_the_condition(const PtNet& abstraction, Report& report) {
 }  // namespace
 
 Report check(const Net& net, const Limits& limits, const ProgressCallback& progress) {
-    const PtNet abstraction = abstracted(net);
+    const PtNet abstraction = abstracted(net, Values::told_apart);
     Report report = check(abstraction, limits, progress);
     std::erase_if(report.findings, [](const Finding& finding) {
         return finding.code == rest ||

@@ -11,6 +11,7 @@
 #include <functional>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace nets::analysis {
@@ -22,11 +23,16 @@ constexpr std::uint64_t walk_steps_max = 200'000;
 
 /// Exact where what was met is as much as the structure allows.
 void answer_maxima(CheckRun& run, const std::vector<Count>& met) {
+    if (!run.places_whole) return;
     std::optional<Count> bound = 0;
     for (const std::optional<Count>& of_place : run.bounds) {
         bound = bound && of_place ? std::optional(std::max(*bound, *of_place)) : std::nullopt;
     }
     if (bound && std::ranges::max(met) == *bound) run.report.max_token_in_place = *bound;
+}
+
+bool has_outside(const PtNet& net) {
+    return std::ranges::any_of(net.transitions, &PtTransition::outside);
 }
 
 void answer_by_structure(CheckRun& run) {
@@ -41,6 +47,7 @@ void answer_by_structure(CheckRun& run) {
     }
     const NetClass net_class = classify(run.net);
     if (net_class == NetClass::general || found.answer == SiphonTrap::not_decided) return;
+    if (has_outside(run.net)) return;  // they fire once, and are not asked about
     if (found.answer == SiphonTrap::holds) {
         run.answer(
             Property::live,
@@ -67,22 +74,8 @@ void answer_by_structure(CheckRun& run) {
 void answer_by_partial_graph(CheckRun& run, const StateSpace& space) {
     for (std::size_t t = 0; t < run.fires.size(); ++t)
         run.fires[t] |= space.fires[t];
-    if (space.beyond_one) {
-        run.answer(
-            Property::one_safe,
-            Answer::refuted,
-            "after the sequence, a place holds more than one token",
-            run.trace(space.trace(*space.beyond_one))
-        );
-    }
-    if (space.deadlock) {
-        run.answer(
-            Property::deadlock_free,
-            Answer::refuted,
-            "after the sequence, nothing can fire",
-            run.trace(space.trace(*space.deadlock))
-        );
-    }
+    if (space.beyond_one) run.refute(Property::one_safe, space.trace(*space.beyond_one));
+    if (space.deadlock) run.refute(Property::deadlock_free, space.trace(*space.deadlock));
 }
 
 void answer_by_walks(CheckRun& run) {
@@ -100,22 +93,9 @@ void answer_by_walks(CheckRun& run) {
     for (std::size_t t = 0; t < run.fires.size(); ++t)
         run.fires[t] |= walks.fires[t];
     answer_maxima(run, walks.place_max);
-    if (walks.beyond_one) {
-        run.answer(
-            Property::one_safe,
-            Answer::refuted,
-            "after the sequence, found by a random walk, a place holds more than one token",
-            run.trace(*walks.beyond_one)
-        );
-    }
-    if (walks.deadlock) {
-        run.answer(
-            Property::deadlock_free,
-            Answer::refuted,
-            "after the sequence, found by a random walk, nothing can fire",
-            run.trace(*walks.deadlock)
-        );
-    }
+    constexpr std::string_view how = ", found by a random walk,";
+    if (walks.beyond_one) run.refute(Property::one_safe, *walks.beyond_one, how);
+    if (walks.deadlock) run.refute(Property::deadlock_free, *walks.deadlock, how);
     if (walks.stuck && !run.decided(Property::option_to_complete)) {
         Trace trace = run.trace(*walks.stuck);
         const std::string message =
@@ -139,12 +119,7 @@ void answer_deadlock_of_reduced(
     CheckRun& run, const Reduced& small, const StateSpace& space, std::string_view how
 ) {
     if (space.deadlock) {
-        run.answer(
-            Property::deadlock_free,
-            Answer::refuted,
-            "after the sequence, nothing can fire",
-            run.trace(lifted(small, space.trace(*space.deadlock)))
-        );
+        run.refute(Property::deadlock_free, lifted(small, space.trace(*space.deadlock)));
     } else if (space.complete()) {
         run.answer(
             Property::deadlock_free,
@@ -171,7 +146,8 @@ void answer_by_reduction(CheckRun& run) {
     if (smaller && !run.pump) {
         const StateSpace space = explore(small.net, small.initial, run.budget);
         answer_deadlock_of_reduced(run, small, space, "of a smaller net that stands for this one");
-        if (space.complete() && !small.dropped_dead && each_for_itself(run.group_of)) {
+        const bool all_asked = each_for_itself(run.group_of) && !has_outside(run.net);
+        if (space.complete() && !small.dropped_dead && all_asked) {
             const auto live =
                 live_transitions(space, components(space), themselves(small.stands_for.size()));
             const bool all = std::ranges::find(live, std::uint8_t{0}) == live.end();
@@ -216,6 +192,9 @@ void answer_quasi_live(CheckRun& run) {
 }  // namespace
 
 void check_partial(CheckRun& run, const StateSpace& space) {
+    for (TransitionId t = 0; t < run.net.transitions.size(); ++t) {
+        if (!run.net.transitions[t].rivals.empty()) run.note_order(t);
+    }
     answer_by_partial_graph(run, space);
     if (run.net.start) check_soundness_partly(run, space);
     answer_by_structure(run);

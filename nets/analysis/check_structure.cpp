@@ -54,17 +54,13 @@ void report_dead(CheckRun& run) {
     });
     for (const EmptySiphon::Dead& dead : run.siphon.dead) {
         if (run.group_of[dead.transition] != dead.transition) continue;
-        const PtTransition& transition = run.net.transitions[dead.transition];
-        run.report.findings.push_back(
-            {Severity::error,
-             "never_fires",
-             transition.origin.empty() ? transition.id : transition.origin,
-             fmt::format(
-                 "transition '{}' can never fire: it needs a token in place '{}', and whatever "
-                 "could put one there can never fire either",
-                 real_name(transition),
-                 label(run.net.places[dead.missing])
-             )}
+        run.add_never_fires(
+            dead.transition,
+            fmt::format(
+                "it needs a token in place '{}', and whatever could put one there can never fire "
+                "either",
+                label(run.net.places[dead.missing])
+            )
         );
     }
     if (run.siphon.dead.empty()) return;
@@ -100,9 +96,10 @@ void check_structure(CheckRun& run) {
         Answer::proved,
         "for each place an invariant, a capacity or the lack of anything that fills it sets a limit"
     );
-    const bool one_safe = std::ranges::all_of(run.bounds, [](const std::optional<Count>& bound) {
-        return *bound <= 1;
-    });
+    Marking of_place(run.bounds.size(), 0);
+    for (PlaceId p = 0; p < of_place.size(); ++p)
+        of_place[run.place_group_of[p]] += *run.bounds[p];
+    const bool one_safe = std::ranges::all_of(of_place, [](Count bound) { return bound <= 1; });
     if (one_safe) {
         run.answer(Property::one_safe, Answer::proved, "the limit of each place is one token");
     }

@@ -134,6 +134,16 @@ std::vector<TransitionId> first_of_origin(const PtNet& net) {
     return result;
 }
 
+std::vector<PlaceId> first_of_place(const PtNet& net) {
+    std::map<std::string, PlaceId> first;
+    std::vector<PlaceId> result;
+    for (PlaceId p = 0; p < net.places.size(); ++p) {
+        const std::string& of = net.places[p].of;
+        result.push_back(of.empty() ? p : first.try_emplace(of, p).first->second);
+    }
+    return result;
+}
+
 const std::string& real_name(const PtTransition& transition) {
     return transition.origin.empty() ? label(transition) : transition.origin;
 }

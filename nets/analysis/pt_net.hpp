@@ -31,6 +31,8 @@ struct PtPlace {
     Count initial = 0;
     std::optional<Count> capacity{};
     bool outside = false;  ///< `initial` stands for what comes from outside the net
+    /// The place of the real net of which this is a part, for tokens of one kind; empty: this one.
+    std::string of{};
     bool operator==(const PtPlace&) const = default;
 };
 
@@ -51,6 +53,13 @@ struct PtTransition {
     bool may_refuse = false;
     /// The transition of the real net that this is one way of; empty: this one itself.
     std::string origin{};
+    /// No transition of the real net: what comes from outside is of this kind.
+    bool outside = false;
+    /// While one of these holds a token too, the order in which the real net takes them decides
+    /// whether it may fire.
+    std::vector<PlaceId> rivals{};
+    /// Not empty: why it can never fire, for people.
+    std::string never{};
     bool operator==(const PtTransition&) const = default;
 };
 
@@ -100,6 +109,9 @@ const std::string& real_name(const PtTransition& transition);
 
 /// For each transition the first one of the same origin: together they are one real transition.
 std::vector<TransitionId> first_of_origin(const PtNet& net);
+
+/// For each place the first part of the same real place: together they are one real place.
+std::vector<PlaceId> first_of_place(const PtNet& net);
 
 /// What a transition asks of one place and does to it, all arcs together.
 struct Touch {

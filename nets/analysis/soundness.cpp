@@ -5,10 +5,17 @@
 namespace nets::analysis {
 
 CaseEnd::CaseEnd(const PtNet& net, Count cases)
-    : roles_(net.places.size(), Role::of_case), before_(initial_marking(net, 0)), cases_(cases) {
+    : roles_(net.places.size(), Role::of_case),
+      group_of_(first_of_place(net)),
+      before_(initial_marking(net, 0)),
+      cases_(cases) {
     base::check(net.start.has_value(), "cases are of nets with a start");
+    std::vector<bool> resource(net.places.size(), false);
     for (PlaceId p = 0; p < net.places.size(); ++p) {
-        if (before_[p] > 0 && p != *net.start) roles_[p] = Role::resource;
+        if (before_[p] > 0 && p != *net.start) resource[group_of_[p]] = true;
+    }
+    for (PlaceId p = 0; p < net.places.size(); ++p) {
+        if (resource[group_of_[p]] && p != *net.start) roles_[p] = Role::resource;
     }
     for (const PtPlace& place : net.places)
         outside_.push_back(place.outside);
@@ -40,11 +47,16 @@ std::vector<PlaceId> CaseEnd::leftovers(const Marking& marking) const {
 }
 
 std::vector<PlaceId> CaseEnd::changed_resources(const Marking& marking) const {
+    std::vector<Count> now(roles_.size(), 0);
+    std::vector<Count> before(roles_.size(), 0);
+    for (PlaceId p = 0; p < roles_.size(); ++p) {
+        if (roles_[p] != Role::resource || outside_[p]) continue;
+        now[group_of_[p]] += marking[p];
+        before[group_of_[p]] += before_[p];
+    }
     std::vector<PlaceId> result;
     for (PlaceId p = 0; p < roles_.size(); ++p) {
-        if (roles_[p] == Role::resource && !outside_[p] && marking[p] != before_[p]) {
-            result.push_back(p);
-        }
+        if (now[p] != before[p]) result.push_back(p);
     }
     return result;
 }

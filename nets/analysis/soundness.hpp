@@ -26,6 +26,7 @@ private:
     enum class Role : std::uint8_t { of_case, end, resource };
     std::vector<Role> roles_;
     std::vector<bool> outside_;
+    std::vector<PlaceId> group_of_;  ///< see `first_of_place`
     Marking before_;
     Count cases_;
 };

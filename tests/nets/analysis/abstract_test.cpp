@@ -135,6 +135,30 @@ TEST_CASE("what 'each' makes is not tried in full, so nothing is proved by it") 
     CHECK_FALSE(report.has_errors());
 }
 
+TEST_CASE("what a transition reads is another token than what it takes from the same place") {
+    const auto report = analysis::check(
+        compiled(
+            three_places,
+            R"("t": {"in": {"x": "in", "y": {"place": "in", "arc": "read"}}, "out": {"out": "${x}"}})"
+        ),
+        {}
+    );
+    CHECK(answer(report, Property::option_to_complete) == Answer::refuted);
+    CHECK(answer(report, Property::quasi_live) == Answer::refuted);
+}
+
+TEST_CASE("'otherwise' never comes beside a rule that always holds, and only the first of them") {
+    const auto net = analysis::abstracted(compiled(
+        three_places,
+        R"("t": {"in": {"x": "in"}, "out": [
+             {"to": "out", "token": "${x}"},
+             {"to": "out", "token": "${x}", "when": "x.a"},
+             {"to": "bad", "token": "${x}", "otherwise": true},
+             {"to": "in", "token": "${x}", "otherwise": true}]})"
+    ));
+    CHECK(ids(net) == std::vector<std::string>{"t (out)", "t (out, out)"});
+}
+
 TEST_CASE("an inhibit arc and a reset arc are what they are") {
     const auto net = analysis::abstracted(compiled(
         three_places + R"(, "busy": {}, "copy": {})",

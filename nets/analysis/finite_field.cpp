@@ -1,0 +1,153 @@
+#include "nets/analysis/finite_field.hpp"
+
+#include "nets/shape.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace nets::analysis {
+namespace {
+
+using base::Json;
+
+/// Keywords that say nothing, or that are looked at here.
+constexpr auto harmless = std::to_array<std::string_view>(
+    {"$schema",
+     "$id",
+     "$defs",
+     "definitions",
+     "$comment",
+     "title",
+     "description",
+     "default",
+     "examples",
+     "deprecated",
+     "readOnly",
+     "writeOnly",
+     "type",
+     "properties",
+     "required",
+     "additionalProperties",
+     "enum",
+     "const"}
+);
+
+bool only_harmless(const Json& schema) {
+    return std::ranges::all_of(schema.items(), [](const auto& member) {
+        return std::ranges::find(harmless, member.key()) != harmless.end();
+    });
+}
+
+/// The schema itself, or what it is a reference to.
+const Json* behind(const Json& root, const Json& schema) {
+    const Json* const found = shape::View{&root, &schema}.resolved().schema;
+    return found != nullptr && found->is_object() ? found : nullptr;
+}
+
+bool demands(const Json& schema, const std::string& field) {
+    const auto type = schema.find("type");
+    const auto required = schema.find("required");
+    return type != schema.end() && *type == "object" && required != schema.end() &&
+           required->is_array() && std::ranges::find(*required, Json(field)) != required->end();
+}
+
+/// Beyond it, whole numbers and doubles are not told apart for certain.
+constexpr double exact_number_max = 9'007'199'254'740'992.0;
+
+bool certain_number(const Json& value) {
+    if (!value.is_number()) return true;
+    return std::abs(value.get<double>()) < exact_number_max;
+}
+
+bool is_of(const Json& value, std::string_view type) {
+    const bool whole =
+        value.is_number_integer() ||
+        (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>());
+    if (type == "integer") return whole;
+    if (type == "number") return value.is_number();
+    if (type == "string") return value.is_string();
+    if (type == "boolean") return value.is_boolean();
+    if (type == "null") return value.is_null();
+    if (type == "array") return value.is_array();
+    return type == "object" && value.is_object();
+}
+
+bool fits_type(const Json& schema, const Json& value) {
+    const auto type = schema.find("type");
+    if (type == schema.end()) return true;
+    if (type->is_string()) return is_of(value, type->get<std::string_view>());
+    return std::ranges::any_of(*type, [&](const Json& one) {
+        return one.is_string() && is_of(value, one.get<std::string_view>());
+    });
+}
+
+std::optional<std::vector<Json>> listed_values(const Json& schema) {
+    const auto listed = schema.find("enum");
+    const auto constant = schema.find("const");
+    const auto type = schema.find("type");
+    std::vector<Json> given;
+    if (constant != schema.end()) {
+        given = {*constant};
+    } else if (listed != schema.end()) {
+        given.assign(listed->begin(), listed->end());
+    } else if (type != schema.end() && *type == "boolean") {
+        given = {true, false};
+    } else {
+        return std::nullopt;
+    }
+    std::vector<Json> values;
+    for (const Json& value : given) {
+        if (!certain_number(value)) return std::nullopt;
+        const bool known = std::ranges::find(values, value) != values.end();
+        const bool listed_too =
+            listed == schema.end() || std::ranges::find(*listed, value) != listed->end();
+        if (!known && listed_too && fits_type(schema, value)) values.push_back(value);
+    }
+    return values;
+}
+
+}  // namespace
+
+std::optional<std::size_t> FiniteField::index_of(const cel::Value& value) const {
+    const auto at = std::ranges::find(values, value);
+    if (at == values.end()) return std::nullopt;
+    return static_cast<std::size_t>(at - values.begin());
+}
+
+std::optional<std::size_t> FiniteField::index_in(const Json& token) const {
+    const Json* at = &token;
+    for (const std::string& name : path) {
+        if (!at->is_object() || !at->contains(name)) return std::nullopt;
+        at = &(*at)[name];
+    }
+    return index_of(cel::Value::json(*at));
+}
+
+std::optional<FiniteField> finite_field(const Json& schema, const Path& path) {
+    FiniteField result{.path = path};
+    const Json* at = behind(schema, schema);
+    for (const std::string& name : path) {
+        if (at == nullptr || !demands(*at, name)) return std::nullopt;
+        result.exact =
+            result.exact && only_harmless(*at) && !at->contains("enum") && !at->contains("const");
+        const auto properties = at->find("properties");
+        if (properties == at->end() || !properties->is_object() || !properties->contains(name)) {
+            return std::nullopt;
+        }
+        at = behind(schema, (*properties)[name]);
+    }
+    if (at == nullptr) return std::nullopt;
+    auto values = listed_values(*at);
+    if (!values || values->empty()) return std::nullopt;
+    for (const Json& value : *values)
+        result.values.push_back(cel::Value::owned_json(value));
+    result.exact = result.exact && only_harmless(*at);
+    return result;
+}
+
+}  // namespace nets::analysis
