@@ -62,11 +62,15 @@ enum class Settled : std::uint8_t {
 };
 Settled settle(Model& model, Outcome outcome, const Asker& asker);
 
-/// An operator ends an operation whose outcome nobody knows; its tokens go the `fail` way.
-/// `conflict` while an attempt runs or is to come.
+/// An operator ends an operation whose outcome nobody knows, or that waits for room; its tokens go
+/// the `fail` way, or where that has no room either to the dead letters. `conflict` while an
+/// attempt runs or is to come.
 base::Result<Seq> abandon(
     Model& model, base::OperationId operation, std::string_view reason, const Asker& asker
 );
+
+/// The place that has no room for what a returned operation makes. May run expressions.
+std::optional<places::PlaceId> waits_for_room(const Model& model, const Operation& operation);
 
 // Work packets of `agent` transitions. They wait for ever (or until the transition's `timeout`); a
 // claim that runs out makes its packet available again.

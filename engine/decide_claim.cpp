@@ -48,6 +48,17 @@ void release_room(State& state, const Model::Claim& claim) {
         state.store.release_room(place);
 }
 
+Event claim_event(const State& state, const Model::Claim& claim, EventType type) {
+    Event event;
+    event.type = type;
+    event.case_id = claim.enabled.binding.case_id;
+    event.net = claim.enabled.deployment->net->name;
+    event.transition = state.transitions[claim.enabled.transition].name;
+    event.deployment = claim.enabled.deployment->seq;
+    event.attempt = 1;
+    return event;
+}
+
 }  // namespace
 
 std::string read_values(const State& state, const nets::Transition& rules, const Binding& binding) {
@@ -170,6 +181,7 @@ void Decisions::drop_claim(ClaimId id) {
     release_tokens(state(), id, found->second.read);
     release_room(state(), found->second);
     claims().erase(found);
+    scheduler().stop_waiting(id);
     scheduler().unclaimed(transition);
     scheduler().absorb();
     scheduler().freed(transition);
@@ -203,39 +215,39 @@ void Decisions::prepared(ClaimId id, base::Result<Prepared> result) {
         ++overtaken()[firing_key(found->second)];
         return drop_claim(id);
     }
+    if (!result) {
+        unprepared(id, result.error());
+        return;
+    }
     Model::Claim claimed = std::move(found->second);
     claims().erase(found);
     overtaken().erase(firing_key(claimed));
     release_tokens(state(), id, claimed.read);
-    // The record holds the room from now on, or nothing does.
+    // The record holds the room from now on.
     release_room(state(), claimed);
-    const Enabled& enabled = claimed.enabled;
-    const nets::Net& net = *enabled.deployment->net;
-    const std::string transition = state().transitions[enabled.transition].name;
-    const nets::Transition& rules = net.transitions[*net.transition(transition)];
-    Event event;
-    event.case_id = enabled.binding.case_id;
-    event.net = net.name;
-    event.transition = transition;
-    event.deployment = enabled.deployment->seq;
-    event.attempt = 1;
-    scheduler().unclaimed(enabled.transition);
-    if (result) {
-        event.type = EventType::operation_invoking;
-        event.call = std::move(result->call);
-        event.effect = std::move(result->effect);
-        event.tool_id = std::move(result->tool_id);
-        event.version_hash = std::move(result->version_hash);
-        event.reserved = std::move(claimed.tokens);
-        event.read.assign(claimed.read.begin(), claimed.read.end());
-        event.values = std::move(claimed.values);
-        const base::OperationId operation{emit(std::move(event))};
-        begin_attempt(operation, 1);
-        return;
-    }
-    event.type = EventType::operation_failed;
+    scheduler().unclaimed(claimed.enabled.transition);
+    Event event = claim_event(state(), claimed, EventType::operation_invoking);
+    event.call = std::move(result->call);
+    event.effect = std::move(result->effect);
+    event.tool_id = std::move(result->tool_id);
+    event.version_hash = std::move(result->version_hash);
+    event.reserved = std::move(claimed.tokens);
+    event.read.assign(claimed.read.begin(), claimed.read.end());
+    event.values = std::move(claimed.values);
+    const base::OperationId operation{emit(std::move(event))};
+    begin_attempt(operation, 1);
+}
+
+bool Decisions::unprepared(ClaimId id, const base::Error& error) {
+    Model::Claim& claimed = claims().at(id);
+    const TransitionId transition = claimed.enabled.transition;
+    const auto deployment = claimed.enabled.deployment;
+    const nets::Net& net = *deployment->net;
+    const nets::Transition& rules =
+        net.transitions[*net.transition(state().transitions[transition].name)];
+    Event event = claim_event(state(), claimed, EventType::operation_failed);
     if (const auto* call = std::get_if<nets::Call>(&rules.action)) event.tool_id = call->tool_id;
-    event.error = error_json(result.error(), 1, {});
+    event.error = error_json(error, 1, {});
     Binding binding{.case_id = event.case_id};
     binding.arcs.resize(rules.in.size());
     std::vector<places::Slot> slots;
@@ -246,38 +258,28 @@ void Decisions::prepared(ClaimId id, base::Result<Prepared> result) {
             event.consumed.push_back(token);
         }
     }
-    route_failure(event, {rules, *enabled.deployment, binding, claimed.values, slots});
+    route_failure(state(), event, {rules, *deployment, binding, claimed.values, slots}, asker.now);
+    const auto full = without_room(state(), event.produced, {rules, binding, {}, claimed.room, id});
+    // It holds no more than its tokens while it waits: see apply_returned.
+    release_tokens(state(), id, claimed.read);
+    release_room(state(), claimed);
+    if (full) {
+        claimed.failure = error;
+        claimed.read.clear();
+        claimed.room.clear();
+        scheduler().wait_for_room(id, *full);
+        scheduler().absorb();
+        return false;
+    }
+    overtaken().erase(firing_key(claimed));
+    claims().erase(id);
+    scheduler().stop_waiting(id);
+    scheduler().unclaimed(transition);
     const auto case_id = event.case_id;
     emit(std::move(event));
-    scheduler().freed(enabled.transition);
+    scheduler().freed(transition);
     if (case_id) end_if_quiet(case_id);
-}
-
-void Decisions::route_failure(Event& event, const FailedFiring& firing) {
-    const base::Timestamp now = std::max(asker.now, state().ts);
-    if (firing.rules.fail) {
-        Scope scope(state(), firing.rules);
-        scope.bind(firing.binding, event.case_id);
-        bind_values(scope, firing.rules, firing.values);
-        scope.set(FixedName::now, nets::cel::Value::timestamp(now));
-        set_firing(scope, event.operation ? text(event.operation) : "", firing.rules.name);
-        base::check(scope.set_json(FixedName::error, event.error).has_value(), "error is JSON");
-        auto produced = evaluate(*firing.rules.fail, firing.deployment, scope, event.case_id, now);
-        if (produced) {
-            event.produced = std::move(*produced);
-            return;
-        }
-        event.error = error_json(produced.error(), event.attempt, {});
-    }
-    event.produced.push_back(dead_letter_token({
-        .state = state(),
-        .net = event.net,
-        .transition = event.transition,
-        .operation = event.operation,
-        .case_id = event.case_id,
-        .error = event.error,
-        .tokens = firing.slots,
-    }));
+    return true;
 }
 
 }  // namespace engine

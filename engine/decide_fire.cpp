@@ -1,5 +1,6 @@
 #include "base/json.hpp"
 #include "engine/decisions.hpp"
+#include "engine/room.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -107,7 +108,8 @@ Immediate immediate(const Model& model, const Enabled& enabled, base::Timestamp 
         if (event.error.empty()) {
             made.resets = resets(model, *enabled.deployment, rules, enabled.binding);
         }
-        made.full = without_room(state, *produced, rules, enabled.binding, made.resets.tokens);
+        made.full =
+            without_room(state, *produced, {rules, enabled.binding, made.resets.tokens, {}});
         event.produced = std::move(*produced);
         return made;
     }

@@ -13,31 +13,7 @@ namespace engine {
 using base::ErrorCode;
 using nets::FixedName;
 
-Binding held_binding(const State& state, const Operation& operation) {
-    Binding binding{.case_id = operation.case_id};
-    binding.arcs.resize(operation.rules().in.size());
-    for (std::size_t arc = 0; arc < operation.reserved.size(); ++arc) {
-        for (const auto id : operation.reserved[arc]) {
-            binding.arcs[arc].push_back(state.store.find(id));
-        }
-    }
-    return binding;
-}
-
 namespace {
-
-std::vector<places::Slot> all_slots(const Binding& binding) {
-    std::vector<places::Slot> slots;
-    for (const auto& arc : binding.arcs)
-        slots.insert(slots.end(), arc.begin(), arc.end());
-    return slots;
-}
-
-void consume_reserved(Event& event, const Operation& operation) {
-    for (const auto& arc : operation.reserved) {
-        event.consumed.insert(event.consumed.end(), arc.begin(), arc.end());
-    }
-}
 
 // A `once` tool is tried again only after an error that proves nothing started, unless the author
 // named the code; pure and idempotent ones after any error that another try may mend.
@@ -125,52 +101,8 @@ void Decisions::retry_due(base::OperationId id) {
     begin_attempt(id, attempt);
 }
 
-void Decisions::finalize(const Operation& operation, const Outcome& outcome) {
-    const base::Timestamp now = std::max(asker.now, state().ts);
-    const nets::Transition& rules = operation.rules();
-    const Binding binding = held_binding(state(), operation);
-    Scope scope(state(), rules);
-    scope.bind(binding, operation.case_id);
-    bind_values(scope, rules, operation.values);
-    scope.set(FixedName::now, nets::cel::Value::timestamp(now));
-    set_firing(scope, text(operation.id), rules.name);
-    base::Result<void> set = scope.set_json(FixedName::result, outcome.result);
-    if (set) set = scope.set_json(FixedName::meta, outcome.meta);
-    auto produced = set ? evaluate(rules.out, *operation.deployment, scope, operation.case_id, now)
-                        : base::fail(ErrorCode::bad_output, set.error().message);
-    // An error after the effect is never answered by running again.
-    if (!produced) {
-        return conclude(
-            operation,
-            EventType::operation_finalized,
-            error_json(produced.error(), operation.attempt, {})
-        );
-    }
-    Event event = operation_event(state(), operation, EventType::operation_finalized);
-    consume_reserved(event, operation);
-    event.produced = std::move(*produced);
-    event.info = outcome.meta;
-    const TransitionId transition = operation.transition;
-    emit_with(resets(model, *operation.deployment, rules, binding), std::move(event));
-    scheduler().freed(transition);
-}
-
 void Decisions::conclude(const Operation& operation, EventType type, std::string error) {
-    const Binding binding = held_binding(state(), operation);
-    const auto slots = all_slots(binding);
-    Event event = operation_event(state(), operation, type);
-    consume_reserved(event, operation);
-    event.error = std::move(error);
-    route_failure(
-        event, {operation.rules(), *operation.deployment, binding, operation.values, slots}
-    );
-    const TransitionId transition = operation.transition;
-    const base::CaseId case_id = operation.case_id;
-    const base::CaseId child = operation.child;
-    emit(std::move(event));
-    scheduler().freed(transition);
-    cancel_child(child);
-    if (case_id) end_if_quiet(case_id);
+    end_operation(operation, type, {.error = std::move(error), .at = asker.now});
 }
 
 Settled Decisions::settle(Outcome outcome) {
@@ -194,7 +126,13 @@ Settled Decisions::settle(Outcome outcome) {
         return Settled::late;
     }
     if (outcome.kind == Outcome::Kind::returned) {
-        finalize(*operation, outcome);
+        const Answer answer{
+            .result = std::move(outcome.result),
+            .meta = std::move(outcome.meta),
+            .error = {},
+            .at = std::max(asker.now, state().ts),
+        };
+        end_operation(*operation, EventType::operation_finalized, answer);
         return Settled::applied;
     }
     std::string error = error_json(outcome.error, operation->attempt, outcome.details);
@@ -240,10 +178,15 @@ base::Result<Seq> abandon(
         );
     }
     // An attempt that runs or will run has an outcome yet to come: that is waited for or cancelled.
-    if (operation->state != OperationState::uncertain) {
+    if (operation->state != OperationState::uncertain &&
+        operation->state != OperationState::returned) {
         return base::fail(
             ErrorCode::conflict,
-            fmt::format("operation {} is {}, not uncertain", text(id), name(operation->state)),
+            fmt::format(
+                "operation {} is {}, neither uncertain nor returned",
+                text(id),
+                name(operation->state)
+            ),
             "wait for its outcome, or cancel its case"
         );
     }

@@ -123,7 +123,9 @@ void Decisions::emit_with(const Resets& resets, Event&& event) {
     for (const auto id : resets.operations) {
         const Operation& ending = *state().find_operation(id);
         const bool performed = performer(ending.rules()) == Performer::handler;
-        if (performed && ending.state != OperationState::retrying) model.want(Cancel{id});
+        const bool runs =
+            ending.state == OperationState::invoking || ending.state == OperationState::uncertain;
+        if (performed && runs) model.want(Cancel{id});
         if (ending.child) children.push_back(ending.child);
         if (ending.case_id) add_once(cases, ending.case_id);
         freed.push_back(ending.transition);

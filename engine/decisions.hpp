@@ -13,6 +13,14 @@ struct FailedFiring {
     const std::vector<places::Slot>& slots;  ///< all that it consumes
 };
 
+/// What an operation ends with.
+struct Answer {
+    std::string result;  ///< canonical JSON
+    std::string meta;    ///< canonical JSON object
+    std::string error;   ///< canonical JSON; empty: there is a result
+    base::Timestamp at;  ///< when it came
+};
+
 /// What the reset arcs of one firing take with them.
 struct Resets {
     std::vector<places::Slot> tokens;
@@ -49,18 +57,24 @@ struct Decisions {
     /// False when, since the claim, what it read is gone or something came that inhibits it.
     [[nodiscard]] bool still_enabled(const Model::Claim& claim);
     void prepared(ClaimId id, base::Result<Prepared> result);
-    /// What a firing that failed makes: tokens by its `fail` way, else a dead letter. `event.error`
-    /// is set and may be replaced, when the `fail` way fails too.
-    void route_failure(Event& event, const FailedFiring& firing);
+    /// The claim ends with `operation.failed`, or waits for room for what it makes: then false.
+    bool unprepared(ClaimId id, const base::Error& error);
 
     // decide_operation.cpp
     /// The attempt is invoked: whoever performs it may begin.
     void begin_attempt(base::OperationId id, std::uint32_t attempt);
-    void finalize(const Operation& operation, const Outcome& outcome);
     void conclude(const Operation& operation, EventType type, std::string error);
     void retry(const Operation& operation, std::string error, base::Timestamp at, bool lost);
     void retry_due(base::OperationId id);
     Settled settle(Outcome outcome);
+
+    // decide_finalize.cpp
+    /// Writes the end of the operation. Where there is no room for what comes out it keeps the
+    /// answer, and waits: then false.
+    bool end_operation(const Operation& operation, EventType type, const Answer& answer);
+    void keep_answer(const Operation& operation, const Answer& answer, const std::string& error);
+    /// An operation or a claim that waits for room may have it now. True when it is over.
+    bool room_came(places::Holder holder);
 
     // decide_reset.cpp
     /// Ends what holds the tokens, tells the event of it, writes that, and ends the cases that have
@@ -147,6 +161,12 @@ base::Result<Prepared> prepare_wait(
 /// The record that would start a case; refused as `start_case` says. `version`: empty = any.
 base::Result<Event> case_start(
     const State& state, std::string_view net, std::string_view version, std::string_view input
+);
+
+/// What a firing that failed makes: tokens by its `fail` way, else a dead letter. `event.error` is
+/// set and may be replaced, when the `fail` way fails too.
+void route_failure(
+    const State& state, Event& event, const FailedFiring& firing, base::Timestamp at
 );
 
 /// The binding of an operation, found again by the ids it holds.

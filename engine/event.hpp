@@ -50,6 +50,7 @@ enum class EventType : std::uint8_t {
     work_released,
     scheduling_paused,
     scheduling_resumed,
+    operation_returned,
 };
 
 std::string_view name(EventType type);

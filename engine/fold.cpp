@@ -93,6 +93,8 @@ Result<void> apply_after_tokens(State& state, const Event& event, const RecordHe
         case EventType::operation_retrying:
         case EventType::operation_uncertain:
             return apply_held_up(state, event);
+        case EventType::operation_returned:
+            return apply_returned(state, event, head);
         case EventType::operation_finalized:
         case EventType::operation_failed:
         case EventType::operation_abandoned:

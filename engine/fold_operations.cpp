@@ -110,6 +110,11 @@ void erase(State& state, const Operation& over) {
     if (Case* free = state.find_case(child)) reconsider(state, *free);
 }
 
+void release_room(State& state, const Operation& operation) {
+    for (const auto place : operation.room)
+        state.store.release_room(place);
+}
+
 // What it held and is still there is free again, and so is the room.
 void let_go(State& state, const Operation& over) {
     for (const auto& arc : over.reserved) {
@@ -118,8 +123,7 @@ void let_go(State& state, const Operation& over) {
             if (slot != places::no_slot) state.store.release(slot);
         }
     }
-    for (const auto place : over.room)
-        state.store.release_room(place);
+    release_room(state, over);
 }
 
 std::string state_name(const Event& event) {
@@ -154,6 +158,24 @@ Result<void> apply_held_up(State& state, const Event& event) {
     const bool uncertain = event.type == EventType::operation_uncertain;
     held.state = uncertain ? OperationState::uncertain : OperationState::retrying;
     if (event.info == R"({"lost":true})") ++held.lost;
+    return {};
+}
+
+Result<void> apply_returned(State& state, const Event& event, const RecordHead& head) {
+    const auto operation = known(state, event);
+    if (!operation) return fail(operation.error());
+    Operation& returned = **operation;
+    ++returned.revision;
+    returned.state = OperationState::returned;
+    returned.error = event.error;
+    returned.answer = event.info;
+    returned.answered = head.ts;
+    returned.next = {};
+    returned.claim.clear();
+    returned.claimed_until = {};
+    // It waits for all of its room at once: two that keep a part each would wait for ever.
+    release_room(state, returned);
+    returned.room.clear();
     return {};
 }
 

@@ -28,6 +28,7 @@ base::Result<void> apply_fired(State& state, const Event& event);
 // fold_operations.cpp
 base::Result<void> apply_invoking(State& state, const Event& event, const RecordHead& head);
 base::Result<void> apply_held_up(State& state, const Event& event);
+base::Result<void> apply_returned(State& state, const Event& event, const RecordHead& head);
 base::Result<void> apply_over(State& state, const Event& event, const RecordHead& head);
 /// The operations that the record's reset arcs ended; what they held and was not reset is free.
 base::Result<void> apply_reset(State& state, const Event& event);

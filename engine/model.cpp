@@ -60,6 +60,11 @@ Seq Model::emit(Event&& event, const Asker& asker) {
     } else {
         scheduler_.absorb();
     }
+    // Whoever is over waits for no room.
+    if (event.operation && state_.find_operation(event.operation) == nullptr)
+        scheduler_.stop_waiting(event.operation.seq);
+    for (const auto id : event.cancelled)
+        scheduler_.stop_waiting(id.seq);
     return head.seq;
 }
 
@@ -80,6 +85,14 @@ std::size_t Model::pump(base::Timestamp now, std::size_t firings_max) {
     for (const auto case_id : std::exchange(revealed_, {}))
         decisions.end_if_quiet(case_id);
     std::size_t fired = 0;
+    const auto serve_waiting = [&] {
+        while (fired < firings_max) {
+            const auto holder = scheduler_.next_roomy();
+            if (!holder) return;
+            if (decisions.room_came(*holder)) ++fired;
+        }
+    };
+    serve_waiting();
     while (fired < firings_max && !retries_.empty() && retries_.begin()->first <= now) {
         const auto id = retries_.begin()->second;
         retries_.erase(retries_.begin());
@@ -98,7 +111,9 @@ std::size_t Model::pump(base::Timestamp now, std::size_t firings_max) {
         decisions.fire_timer(id, due);
         ++fired;
     }
-    while (fired < firings_max) {
+    while (true) {
+        serve_waiting();
+        if (fired >= firings_max) break;
         const auto enabled = scheduler_.next(now);
         if (!enabled) break;
         if (decisions.fire(*enabled)) ++fired;

@@ -143,6 +143,8 @@ public:
         std::vector<places::PlaceId> room;  ///< as Operation::room
         std::string values;                 ///< as Event::values
         base::Timestamp since;
+        /// It could not be prepared, and waits for room for what it makes of that.
+        std::optional<base::Error> failure;
     };
     [[nodiscard]] const std::map<ClaimId, Claim>& claims() const { return claims_; }
 

@@ -50,10 +50,31 @@ public:
                 "add a rule with \"otherwise\": true"
             );
         }
+        if (auto fits = fits_capacities(); !fits) return fail(std::move(fits.error()));
         return std::move(produced_);
     }
 
 private:
+    // More than a place can ever hold is not waited for.
+    Result<void> fits_capacities() {
+        if (!capped_) return {};
+        for (const auto& [id, count] : by_place(produced_)) {
+            const auto& place = scope_.state().store.place(id);
+            if (!place.capacity || count <= *place.capacity) continue;
+            return fail(
+                ErrorCode::limit,
+                fmt::format(
+                    "{} tokens for place '{}' whose capacity is {}",
+                    count,
+                    place.name,
+                    *place.capacity
+                ),
+                "raise the capacity, or make fewer tokens at a time"
+            );
+        }
+        return {};
+    }
+
     Result<bool> applies(const nets::OutputRule& rule) {
         if (!rule.when) return true;
         const auto value = rule.when->evaluate(scope_.values(*rule.when), scope_.budget);
@@ -114,6 +135,7 @@ private:
             token.data = places::Payload::make(text_);
         }
         const auto& place = scope_.state().store.place(token.place);
+        capped_ |= place.capacity.has_value();
         if (place.schema) {
             if (auto fits = may_arrive(place, token.data.view()); !fits) return fits;
         }
@@ -126,6 +148,7 @@ private:
     base::CaseId case_id_;
     base::Timestamp now_;
     Produced produced_;
+    bool capped_ = false;  // a token for a place with a capacity is among them
     std::string text_;
 };
 
@@ -141,31 +164,19 @@ Result<Produced> evaluate(
     return Evaluation(deployment, scope, case_id, now).run(outputs);
 }
 
-std::optional<places::PlaceId> without_room(
-    const State& state,
-    const Produced& produced,
-    const nets::Transition& rules,
-    const Binding& binding,
-    const std::vector<places::Slot>& reset
-) {
-    for (std::size_t i = 0; i < produced.size(); ++i) {
-        const auto id = produced[i].place;
-        const auto& place = state.store.place(id);
-        if (!place.capacity) continue;
-        const auto more = static_cast<std::uint64_t>(
-            std::ranges::count_if(produced, [&](const auto& token) { return token.place == id; })
+std::vector<std::pair<places::PlaceId, std::uint64_t>> by_place(const Produced& produced) {
+    std::vector<std::pair<places::PlaceId, std::uint64_t>> counts;
+    for (const auto& token : produced) {
+        const auto found = std::ranges::find(
+            counts, token.place, &std::pair<places::PlaceId, std::uint64_t>::first
         );
-        std::uint64_t fewer = 0;
-        for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
-            if (rules.in[arc].kind != nets::ArcKind::consume) continue;
-            for (const auto slot : binding.arcs[arc])
-                fewer += state.store.token(slot).place == id ? 1 : 0;
+        if (found == counts.end()) {
+            counts.emplace_back(token.place, 1);
+        } else {
+            ++found->second;
         }
-        for (const auto slot : reset)
-            fewer += state.store.token(slot).place == id ? 1 : 0;
-        if (place.count + place.room_held + more > *place.capacity + fewer) return id;
     }
-    return std::nullopt;
+    return counts;
 }
 
 NewToken dead_letter_token(const DeadLetter& letter) {

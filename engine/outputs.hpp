@@ -6,6 +6,9 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include <utility>
+#include <vector>
+
 namespace engine {
 
 using Produced = boost::container::small_vector<NewToken, 4>;
@@ -15,7 +18,7 @@ inline constexpr std::size_t produced_max = 10'000;
 
 /// What the rules make of what `scope` holds. Errors: what the expressions say; `unrouted` when no
 /// rule takes the result; `too_large` for a token over the inline limit; `bad_output` for one that
-/// does not fit its place.
+/// does not fit its place; `limit` for more tokens than a place can ever hold.
 base::Result<Produced> evaluate(
     const nets::Outputs& outputs,
     const Deployment& deployment,
@@ -24,15 +27,8 @@ base::Result<Produced> evaluate(
     base::Timestamp now
 );
 
-/// The first place with a capacity that has no room for what is produced, after what the binding
-/// consumes and what is reset left.
-std::optional<places::PlaceId> without_room(
-    const State& state,
-    const Produced& produced,
-    const nets::Transition& rules,
-    const Binding& binding,
-    const std::vector<places::Slot>& reset
-);
+/// How many of them go to each place.
+std::vector<std::pair<places::PlaceId, std::uint64_t>> by_place(const Produced& produced);
 
 /// The dead letter that stands for the tokens of a firing which failed and has no `fail` way.
 struct DeadLetter {

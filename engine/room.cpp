@@ -37,6 +37,18 @@ std::uint64_t taken_from(
     return count;
 }
 
+std::uint64_t taken_from(
+    const State& state, places::PlaceId place, const nets::Transition& rules, const Binding& binding
+) {
+    std::uint64_t count = 0;
+    for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
+        if (rules.in[arc].kind != nets::ArcKind::consume) continue;
+        for (const auto slot : binding.arcs[arc])
+            count += state.store.token(slot).place == place ? 1 : 0;
+    }
+    return count;
+}
+
 }  // namespace
 
 std::vector<places::PlaceId> room_needed(
@@ -49,7 +61,9 @@ std::vector<places::PlaceId> room_needed(
     for (const auto& [place, made] : most_made(rules.out, deployment)) {
         if (!state.store.place(place).capacity) continue;
         const auto own = taken_from(state, place, taken);
-        if (made > own) needed.insert(needed.end(), made - own, place);
+        // More than the place can hold never comes: such an answer fails.
+        const auto most = std::min(made, *state.store.place(place).capacity);
+        if (most > own) needed.insert(needed.end(), most - own, place);
     }
     return needed;
 }
@@ -60,6 +74,28 @@ std::optional<places::PlaceId> first_full(
     for (const auto place : needed) {
         const auto more = static_cast<std::uint64_t>(std::ranges::count(needed, place));
         if (!state.store.place(place).has_room(more)) return place;
+    }
+    return std::nullopt;
+}
+
+std::optional<places::PlaceId> without_room(
+    const State& state, const Produced& produced, const RoomGiven& given
+) {
+    const auto capped = [&](const NewToken& token) {
+        return state.store.place(token.place).capacity.has_value();
+    };
+    if (std::ranges::none_of(produced, capped)) return std::nullopt;
+    for (const auto& [id, more] : by_place(produced)) {
+        const auto& place = state.store.place(id);
+        if (!place.capacity) continue;
+        const auto held = static_cast<std::uint64_t>(std::ranges::count(given.held, id));
+        auto fewer = taken_from(state, id, given.rules, given.binding);
+        for (const auto slot : given.reset)
+            fewer += state.store.token(slot).place == id ? 1 : 0;
+        const bool waited_for =
+            place.awaited_by != 0 && (given.holder == 0 || place.awaited_by < given.holder);
+        if (waited_for && more > fewer + held) return id;
+        if (place.count + place.room_held + more > *place.capacity + fewer + held) return id;
     }
     return std::nullopt;
 }

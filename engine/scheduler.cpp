@@ -25,6 +25,12 @@ void Scheduler::rebuild() {
     heap_ = {};
     for (TransitionId id = 0; id < state_.transitions.size(); ++id)
         attach(id);
+    // After an opening, or where a capacity changed, there may be room.
+    for (const auto& [holder, place] : in_queue_)
+        roomy_.insert(holder);
+    for (const auto& [id, operation] : state_.operations) {
+        if (operation.state == OperationState::returned) roomy_.insert(id.seq);
+    }
     // Every bindable token arrives once more, the oldest first.
     std::vector<std::pair<base::TokenId, Slot>> tokens;
     for (places::PlaceId place = 0; place < readers_.size(); ++place) {
@@ -375,19 +381,6 @@ void Scheduler::put_back(const Enabled& fired) {
         runtime->ready.push_back(fired.candidate);
     }
     push(fired.transition);
-}
-
-void Scheduler::wait_for_room(const Enabled& held, places::PlaceId place) {
-    Runtime* runtime = runtimes_[held.transition].get();
-    if (runtime == nullptr) return;
-    auto& standing = runtime->standing[held.candidate];
-    if (standing.where != in_ready) {
-        standing.where = in_ready;
-        runtime->ready.push_front(held.candidate);
-    }
-    runtime->stamp = held.waiting_since;
-    runtime->room = place;
-    room_waiters_[place].push_back(held.transition);
 }
 
 Scheduler::Waiting Scheduler::waiting(TransitionId transition) const {

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -64,6 +66,13 @@ public:
     /// The candidate could not fire for want of room in the place: it goes first when there is
     /// some.
     void wait_for_room(const Enabled& held, places::PlaceId place);
+
+    /// An operation or a claim holds its answer until there is room for it in the place. Until
+    /// then nobody younger gets room there.
+    void wait_for_room(places::Holder holder, places::PlaceId place);
+    void stop_waiting(places::Holder holder);
+    /// One of those that wait which may have its room now; it waits on until it is over.
+    std::optional<places::Holder> next_roomy();
 
     /// True when `next` may find something.
     [[nodiscard]] bool has_work() const { return !heap_.empty(); }
@@ -146,6 +155,7 @@ private:
     ArcSource source(const Deployment& deployment, const nets::InputArc& arc);
     void watch(places::PlaceId place, TransitionId id);
     void left(const places::Change& change);
+    void room_in(places::PlaceId place);
     [[nodiscard]] BindRequest request(const Runtime& runtime, const Candidate& candidate) const;
     void detach(TransitionId id);
     void arrived(const places::Change& change);
@@ -180,6 +190,9 @@ private:
     std::vector<std::unique_ptr<Runtime>> runtimes_;       ///< by TransitionId; null = not active
     std::vector<std::vector<Reader>> readers_;             ///< by PlaceId
     std::vector<std::vector<TransitionId>> room_waiters_;  ///< by PlaceId
+    std::vector<std::set<places::Holder>> room_queues_;    ///< by PlaceId: who has its answer
+    std::map<places::Holder, places::PlaceId> in_queue_;   ///< where it stands in `room_queues_`
+    std::set<places::Holder> roomy_;                       ///< to be looked at
     std::vector<std::vector<TransitionId>> watchers_;  ///< by PlaceId: whom a token's leaving wakes
     struct Ripening {
         base::Timestamp at;

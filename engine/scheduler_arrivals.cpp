@@ -26,11 +26,7 @@ void Scheduler::absorb() {
                 left(change);
                 break;
             case places::Change::Kind::room:
-                for (const auto id : std::exchange(room_waiters_[change.place], {})) {
-                    if (!runtimes_[id]) continue;
-                    runtimes_[id]->room.reset();
-                    push(id);
-                }
+                room_in(change.place);
                 break;
         }
     }

@@ -116,6 +116,10 @@ Json operation_json(const Operation& value) {
         {"fencing", value.fencing},
         {"room", value.room}
     };
+    if (value.state == OperationState::returned) {
+        line["answer"] = value.answer;
+        line["answered"] = value.answered.us;
+    }
     if (performer(value.rules()) == Performer::handler) return line;
     line["attemptStarted"] = value.attempt_started.us;
     line["child"] = value.child.seq;

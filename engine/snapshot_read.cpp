@@ -184,6 +184,8 @@ private:
         made.claim = line.value("claim", "");
         made.claimed_until = {line.value("claimedUntil", std::int64_t{0})};
         made.steps = line.value("steps", std::uint64_t{0});
+        made.answer = line.value("answer", "");
+        made.answered = {line.value("answered", std::int64_t{0})};
         made.room = line.at("room").get<std::vector<places::PlaceId>>();
         for (const auto place : made.room)
             state_.store.hold_room(place);

@@ -31,7 +31,10 @@ std::string_view name(CaseState state) {
 
 std::string_view name(OperationState state) {
     constexpr std::array names = {
-        std::string_view{"invoking"}, std::string_view{"retrying"}, std::string_view{"uncertain"}
+        std::string_view{"invoking"},
+        std::string_view{"retrying"},
+        std::string_view{"uncertain"},
+        std::string_view{"returned"}
     };
     return names[static_cast<std::size_t>(state)];
 }

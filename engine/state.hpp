@@ -100,9 +100,9 @@ struct Case {
     [[nodiscard]] bool quiet() const { return operations.empty() && open_tokens == 0; }
 };
 
-/// The states of engine.md. `requested` to `approved` and `returned` are reached only where a
-/// decision or a publication stands between; a plain call goes invoking -> finalized.
-enum class OperationState : std::uint8_t { invoking, retrying, uncertain };
+/// `requested` to `approved` are reached only where a decision stands between, and `returned` only
+/// where there is no room for what comes out; a plain call goes invoking -> finalized.
+enum class OperationState : std::uint8_t { invoking, retrying, uncertain, returned };
 std::string_view name(OperationState state);
 
 /// An effectful firing that is not over. Its tokens are reserved under its id.
@@ -133,6 +133,8 @@ struct Operation {
     base::Timestamp claimed_until;      ///< of that claim; `executor` is who has it
     std::uint64_t steps = 0;            ///< of an `agent`, as told with its heartbeats
     std::vector<places::PlaceId> room;  ///< one entry a token that room is held for
+    std::string answer;  ///< when returned: `{"meta","result"}` as canonical JSON; empty: `error`
+    base::Timestamp answered;  ///< when it returned: the `now` of its outputs
 
     [[nodiscard]] const nets::Transition& rules() const {
         return deployment->net->transitions[index];

@@ -29,10 +29,16 @@ struct Place {
     std::uint64_t delayed = 0;    ///< of these, not yet visible
     std::uint64_t caseless = 0;   ///< of these, without a case
     std::uint64_t room_held = 0;  ///< kept free for firings in flight
-    bool watched = false;         ///< a change is told when a token leaves, is reserved or shows
+    /// The oldest that waits for room for what it has made already; 0 = none. A matter of the live
+    /// run: whoever schedules says so.
+    Holder awaited_by = 0;
+    bool watched = false;  ///< a change is told when a token leaves, is reserved or shows
 
+    /// For somebody new, who lets those pass that wait already.
     [[nodiscard]] bool has_room(std::uint64_t more) const {
-        return !capacity || count + room_held + more <= *capacity;
+        if (!capacity) return true;
+        if (awaited_by != 0 && more != 0) return false;
+        return count + room_held + more <= *capacity;
     }
 };
 

@@ -45,6 +45,7 @@ struct ModelFigures {
     std::uint64_t cases = 0;
     std::uint64_t operations = 0;
     std::uint64_t uncertain = 0;
+    std::uint64_t returned = 0;
     std::uint64_t dead_letters = 0;
     std::uint64_t fired = 0;
     std::uint64_t failed = 0;
@@ -52,12 +53,17 @@ struct ModelFigures {
 
 ModelFigures figures(const engine::State& state) {
     ModelFigures made{
-        state.seq, state.store.size(), 0, state.operations.size(), 0, state.dead_letters, 0, 0
+        .seq = state.seq,
+        .tokens = state.store.size(),
+        .operations = state.operations.size(),
+        .dead_letters = state.dead_letters,
     };
     for (const auto& [id, value] : state.cases)
         made.cases += value.state == engine::CaseState::running ? 1 : 0;
-    for (const auto& [id, value] : state.operations)
+    for (const auto& [id, value] : state.operations) {
         made.uncertain += value.state == engine::OperationState::uncertain ? 1 : 0;
+        made.returned += value.state == engine::OperationState::returned ? 1 : 0;
+    }
     for (const auto& transition : state.transitions) {
         made.fired += transition.fired;
         made.failed += transition.failed;
@@ -123,6 +129,12 @@ http::Task<http::Response> show_metrics(Api& api, http::Request /*request*/) {
         "gauge",
         "Operations whose outcome nobody knows.",
         &ModelFigures::uncertain
+    );
+    each(
+        "model_operations_returned",
+        "gauge",
+        "Operations whose answer waits for room in a place.",
+        &ModelFigures::returned
     );
     each("model_dead_letters", "gauge", "Dead letters.", &ModelFigures::dead_letters);
     each("model_firings_total", "counter", "Firings that succeeded.", &ModelFigures::fired);

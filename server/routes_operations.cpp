@@ -34,9 +34,7 @@ http::Task<http::Response> list_operations(Api& api, http::Request request) {
             std::vector<std::string> items;
             for (const auto* operation : found) {
                 if (items.size() == limit) break;
-                items.push_back(
-                    base::canonical(operation_view(model.state(), *operation, api.dispatcher))
-                );
+                items.push_back(base::canonical(operation_view(model, *operation, api.dispatcher)));
             }
             return list_json(items);
         }
@@ -60,7 +58,7 @@ http::Task<http::Response> get_operation(Api& api, http::Request request) {
                     "its case shows how it ended"
                 );
             }
-            return base::canonical(operation_view(model.state(), *operation, api.dispatcher));
+            return base::canonical(operation_view(model, *operation, api.dispatcher));
         }
     ));
 }

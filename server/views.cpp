@@ -1,5 +1,7 @@
 #include "server/views.hpp"
 
+#include "engine/decide.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -91,14 +93,16 @@ Json case_view(const engine::Model& model, const engine::Case& value) {
     Json operations = summaries_view(value.finished);
     for (const auto id : value.operations) {
         const auto& operation = *state.find_operation(id);
-        operations.push_back(summary_view({
+        Json entry = summary_view({
             .id = id,
             .transition = state.transitions[operation.transition].name,
             .tool_id = operation.tool_id,
             .version_hash = operation.version_hash,
             .state = std::string(name(operation.state)),
             .error = operation.error,
-        }));
+        });
+        if (const auto room = room_reason(model, operation); !room.empty()) entry["waiting"] = room;
+        operations.push_back(std::move(entry));
     }
     Json view = {
         {"id", text(value.id)},
@@ -173,6 +177,23 @@ Json pause_view(const engine::Pause& pause) {
     return {{"by", pause.by}, {"at", base::rfc3339(pause.at)}};
 }
 
+std::string room_reason(const engine::Model& model, const engine::Operation& operation) {
+    const auto id = engine::waits_for_room(model, operation);
+    if (!id) return {};
+    const auto& place = model.state().store.place(*id);
+    if (place.awaited_by != 0 && place.awaited_by < operation.id.seq) {
+        return fmt::format("waits for room in place '{}', behind an older firing", place.name);
+    }
+    return fmt::format(
+        "waits for room in place '{}' for its answer: it holds {} tokens, room for {} more is kept "
+        "and its capacity is {}",
+        place.name,
+        place.count,
+        place.room_held,
+        place.capacity.value_or(0)
+    );
+}
+
 Json work_view(const engine::State& state, const engine::Operation& operation) {
     Json view = *base::parse_json(operation.call);  // skill, persona, budget, maxSteps, input
     view["operation"] = text(operation.id);
@@ -181,7 +202,9 @@ Json work_view(const engine::State& state, const engine::Operation& operation) {
     view["attempt"] = operation.attempt;
     view["since"] = base::rfc3339(operation.started);
     if (operation.case_id) view["case"] = text(operation.case_id);
-    if (operation.state != engine::OperationState::invoking) {
+    if (operation.state == engine::OperationState::returned) {
+        view["state"] = "returned";
+    } else if (operation.state != engine::OperationState::invoking) {
         view["state"] = "waiting";
         if (operation.next.us != 0) view["next"] = base::rfc3339(operation.next);
     } else if (operation.claim.empty()) {
@@ -196,10 +219,11 @@ Json work_view(const engine::State& state, const engine::Operation& operation) {
 }
 
 Json operation_view(
-    const engine::State& state,
+    const engine::Model& model,
     const engine::Operation& operation,
     const transitions::Dispatcher& dispatcher
 ) {
+    const auto& state = model.state();
     Json reserved = Json::array();
     for (const auto& arc : operation.reserved) {
         for (const auto id : arc)
@@ -221,6 +245,7 @@ Json operation_view(
     if (operation.case_id) view["case"] = text(operation.case_id);
     if (operation.next.us != 0) view["next"] = base::rfc3339(operation.next);
     if (!operation.error.empty()) view["error"] = *base::parse_json(operation.error);
+    if (const auto room = room_reason(model, operation); !room.empty()) view["waiting"] = room;
     switch (engine::performer(operation.rules())) {
         case engine::Performer::agent:
             view["work"] = work_view(state, operation);

@@ -22,8 +22,10 @@ base::Json links_view(const nets::Net& net);
 base::Json net_view(
     const engine::State& state, const std::string& name, const engine::NetEntry& entry
 );
+/// Where a returned operation waits for room; empty: it does not. May run expressions.
+std::string room_reason(const engine::Model& model, const engine::Operation& operation);
 base::Json operation_view(
-    const engine::State& state,
+    const engine::Model& model,
     const engine::Operation& operation,
     const transitions::Dispatcher& dispatcher
 );

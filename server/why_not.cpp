@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t looked_at_max = 10'000;  // tokens of one place
 constexpr std::size_t cases_told_max = 10;     // of one transition
+constexpr std::size_t flights_told_max = 10;   // of one transition
 
 std::string_view kind_of(const nets::Transition& rules) {
     struct Name {
@@ -194,18 +195,33 @@ void output_reasons(
 
 void flight_reasons(
     Json& reasons,
-    const engine::State& state,
+    const engine::Model& model,
     engine::TransitionId id,
     const transitions::Dispatcher& dispatcher
 ) {
+    const auto& state = model.state();
     std::size_t listed = 0;
+    for (const auto& [claim_id, claim] : model.claims()) {
+        if (claim.enabled.transition != id || !claim.failure || listed++ >= flights_told_max)
+            continue;
+        reasons.push_back(
+            {{"reason",
+              fmt::format(
+                  "a firing that could not be prepared ({}) waits for room on its 'fail' way",
+                  claim.failure->message
+              )}}
+        );
+    }
     for (const auto& [operation_id, operation] : state.operations) {
-        if (operation.transition != id || listed >= 10) continue;
+        if (operation.transition != id || listed >= flights_told_max) continue;
         std::string reason;
         if (operation.state == engine::OperationState::retrying) {
             reason = "waits for its next attempt at " + base::rfc3339(operation.next);
         } else if (operation.state == engine::OperationState::uncertain) {
             reason = "is uncertain: nobody knows whether it ran; check, then abandon it";
+        } else if (operation.state == engine::OperationState::returned) {
+            reason = room_reason(model, operation);
+            if (reason.empty()) continue;
         } else if (engine::performer(operation.rules()) == engine::Performer::agent) {
             const auto& skill = std::get<nets::Agent>(operation.rules().action).skill;
             reason = operation.claim.empty()
@@ -287,7 +303,7 @@ Json transition_view(
                           : "no tokens of one case are on all inputs"}}
         );
     }
-    flight_reasons(reasons, state, id, dispatcher);
+    flight_reasons(reasons, model, id, dispatcher);
     const bool flying = entry.in_flight + waiting.claims > 0;
     return {
         {"id", entry.name},

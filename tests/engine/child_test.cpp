@@ -38,19 +38,6 @@ base::CaseId child_of(const TestModel& test, base::CaseId parent) {
     return {};
 }
 
-/// The model as another life of the master finds it.
-struct Reopened {
-    engine::Model model{"m"};
-    base::Timestamp now;
-    explicit Reopened(TestModel& test) : now(test.now) {
-        test.keep();
-        for (const auto& record : test.records)
-            REQUIRE(model.replay(record));
-        model.take_over(2);
-        model.go_live(now);
-    }
-};
-
 }  // namespace
 
 TEST_CASE("S39: a recursion of depth five unwinds in order") {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/files.hpp"
 #include "engine/decide.hpp"
 #include "engine/memory_log.hpp"
 #include "engine/model.hpp"
@@ -119,6 +120,21 @@ struct TestModel {
         }
         CHECK(lines(folded.state()) == lines(model.state()));
     }
+    /// A snapshot read back = memory, byte for byte.
+    void check_snapshot() {
+        const base::TemporaryFolder folder;
+        engine::SnapshotStore snapshots{folder.path()};
+        const engine::LogHead head{model.state().seq, {}};
+        const engine::FrozenState frozen(model.state());
+        const auto written = engine::write_snapshot(snapshots, frozen, "m", head);
+        REQUIRE_MESSAGE(written, (written ? "" : written.error().message));
+        auto reader = snapshots.newest_at_or_before("m", head.seq);
+        REQUIRE(reader);
+        REQUIRE(reader->has_value());
+        engine::Model restored("m");
+        REQUIRE(restored.restore(**reader));
+        CHECK(lines(restored.state()) == lines(model.state()));
+    }
     static std::vector<std::string> lines(const engine::State& state) {
         std::vector<std::string> all;
         engine::FrozenState(state).write([&](std::string_view line) {
@@ -126,5 +142,18 @@ struct TestModel {
             return true;
         });
         return all;
+    }
+};
+
+/// The model as another life of the master finds it.
+struct Reopened {
+    engine::Model model{"m"};
+    base::Timestamp now;
+    explicit Reopened(TestModel& test) : now(test.now) {
+        test.keep();
+        for (const auto& record : test.records)
+            REQUIRE(model.replay(record));
+        model.take_over(2);
+        model.go_live(now);
     }
 };

@@ -98,16 +98,13 @@ std::string Interpreter::take(const Json& record, const char* field, std::uint64
     return {};
 }
 
-std::string Interpreter::check_reset(
-    const Json& record, const nets::Transition& rules, const Binding& binding
-) {
-    const Json& data = record.at("data");
+// S15: beside what the firing itself takes.
+std::set<base::TokenId> Interpreter::resets(const nets::Transition& rules, const Binding& binding)
+    const {
     std::set<base::TokenId> expected;
-    std::set<std::string> cancelled;
     const auto own = sorted(bound(rules, binding, ArcKind::consume));
-    const bool failed = data.contains("error");  // S18
     for (const auto& arc : rules.in) {
-        if (arc.kind != ArcKind::reset || failed) continue;
+        if (arc.kind != ArcKind::reset) continue;
         for (const auto& [id, token] : tokens_) {
             if (token.place != arc.place || std::ranges::binary_search(own, id)) continue;
             const bool visible =
@@ -117,11 +114,25 @@ std::string Interpreter::check_reset(
             if (held && token.case_seq == 0 && !arc.any_case) {
                 const auto of =
                     token.holder != 0 ? running_.at(token.holder).case_seq : aside_.at(id);
-                if (of != 0 && of != binding.case_seq) continue;  // S15
+                if (of != 0 && of != binding.case_seq) continue;
             }
             expected.insert(id);
-            if (token.holder != 0) cancelled.insert(text(base::OperationId{token.holder}));
         }
+    }
+    return expected;
+}
+
+std::string Interpreter::check_reset(
+    const Json& record, const nets::Transition& rules, const Binding& binding
+) {
+    const Json& data = record.at("data");
+    // S18
+    const auto expected =
+        data.contains("error") ? std::set<base::TokenId>{} : resets(rules, binding);
+    std::set<std::string> cancelled;
+    for (const auto id : expected) {
+        const auto holder = tokens_.at(id).holder;
+        if (holder != 0) cancelled.insert(text(base::OperationId{holder}));
     }
     if (ids(data, "reset") != sorted(expected)) return "S15: resets other tokens than it should";
     std::set<std::string> told;
@@ -139,70 +150,88 @@ std::string Interpreter::check_reset(
     return {};
 }
 
-// S26, S27: the places and data of what comes out. Of a call only the places are foretold.
+// S26: what the rules make, or nothing when they fail. Of a call only the places are foretold.
+std::optional<Json> Interpreter::made(
+    const nets::Transition& rules,
+    const nets::Outputs& outputs,
+    const std::vector<nets::cel::Value>& names,
+    base::Timestamp at
+) const {
+    const bool call = !std::holds_alternative<nets::Map>(rules.action);
+    Json made = Json::array();
+    const auto apply = [&](const nets::OutputRule& rule) {
+        nets::cel::Budget budget;
+        const auto make = [&](std::span<const nets::cel::Value> with) {
+            std::string out;
+            Json token = {{"place", net_.places[rule.place].name}};
+            if (!call && rule.token.render(out, with, budget)) token["data"] = Json::parse(out);
+            if (rule.delay.us > 0) token["visibleAt"] = at.us + rule.delay.us;
+            made.push_back(std::move(token));
+        };
+        if (!rule.each) return make(names);
+        const auto list = rule.each->evaluate(names, budget);
+        for (std::size_t i = 0; list && i < list->size(); ++i) {
+            auto with = names;
+            with[rules.in.size() + static_cast<std::size_t>(nets::FixedName::each)] = list->at(i);
+            make(with);
+        }
+    };
+    bool any = false;
+    for (const auto& rule : outputs.rules) {
+        nets::cel::Budget budget;
+        if (rule.otherwise) continue;
+        if (rule.when) {
+            const auto holds = rule.when->evaluate(names, budget);
+            if (!holds || !holds->as_boolean()) continue;
+        }
+        any = true;
+        apply(rule);
+        if (outputs.first_only) break;
+    }
+    for (const auto& rule : outputs.rules) {
+        if (any || !rule.otherwise) continue;
+        apply(rule);
+        any = true;
+    }
+    if (!any && !outputs.may_be_empty) return std::nullopt;  // unrouted
+    for (const auto& [place, count] : counts(made)) {
+        const auto& capacity = net_.places[place].capacity;
+        if (capacity && count > *capacity) return std::nullopt;  // S5: it would never fit
+    }
+    return made;
+}
+
+// What a call read may be gone by now: it is not foretold what comes out.
+bool Interpreter::foretold(const nets::Transition& rules) {
+    const bool call = !std::holds_alternative<nets::Map>(rules.action);
+    return !call || std::ranges::none_of(rules.in, [](const nets::InputArc& arc) {
+        return arc.kind == ArcKind::read;
+    });
+}
+
+// S26, S27: the places and data of what comes out.
 std::string Interpreter::check_made(
     const Json& record, const nets::Transition& rules, const Binding& binding
 ) {
+    if (!foretold(rules)) return {};
     const Json& data = record.at("data");
     const auto names = values(rules, binding);
+    const base::Timestamp at{record.at("ts").get<std::int64_t>()};
     const bool call = !std::holds_alternative<nets::Map>(rules.action);
-    // What a call read may be gone by now.
-    const bool reads = std::ranges::any_of(rules.in, [](const nets::InputArc& arc) {
-        return arc.kind == ArcKind::read;
-    });
-    if (call && reads) return {};
-    const auto run = [&](const nets::Outputs& outputs) -> std::optional<Json> {
-        Json made = Json::array();
-        const auto apply = [&](const nets::OutputRule& rule) {
-            nets::cel::Budget budget;
-            const auto make = [&](std::span<const nets::cel::Value> with) {
-                std::string out;
-                Json token = {{"place", net_.places[rule.place].name}};
-                if (!call && rule.token.render(out, with, budget)) token["data"] = Json::parse(out);
-                if (rule.delay.us > 0) {
-                    token["visibleAt"] = record.at("ts").get<std::int64_t>() + rule.delay.us;
-                }
-                made.push_back(std::move(token));
-            };
-            if (!rule.each) return make(names);
-            const auto list = rule.each->evaluate(names, budget);
-            for (std::size_t i = 0; list && i < list->size(); ++i) {
-                auto with = names;
-                with[rules.in.size() + static_cast<std::size_t>(nets::FixedName::each)] =
-                    list->at(i);
-                make(with);
-            }
-        };
-        bool any = false;
-        for (const auto& rule : outputs.rules) {
-            nets::cel::Budget budget;
-            if (rule.otherwise) continue;
-            if (rule.when) {
-                const auto holds = rule.when->evaluate(names, budget);
-                if (!holds || !holds->as_boolean()) continue;
-            }
-            any = true;
-            apply(rule);
-            if (outputs.first_only) break;
-        }
-        for (const auto& rule : outputs.rules) {
-            if (any || !rule.otherwise) continue;
-            apply(rule);
-            any = true;
-        }
-        if (!any && !outputs.may_be_empty) return std::nullopt;  // unrouted
-        return made;
-    };
     std::optional<Json> expected;
     const bool failed = data.contains("error");
-    if (!call || !failed) expected = run(rules.out);
+    if (!call || !failed) expected = made(rules, rules.out, names, at);
     if (!call && expected.has_value() == failed) return "S26: routed, or not, as it should not be";
-    if (!expected && rules.fail) expected = run(*rules.fail);
+    if (!expected && rules.fail) expected = made(rules, *rules.fail, names, at);
     const auto& type = record.at("type").get_ref<const std::string&>();
     Json got = data.value("produced", Json::array());
     if (!expected) {
         const bool letter = got.size() == 1 && got[0].at("place") == "p-dead-letter";
         return letter || type == "dead_letter.added" ? "" : "S27: no dead letter";
+    }
+    // S5: who gives up one that waits for room does not wait either.
+    if (type == "operation.abandoned" && got.size() == 1 && got[0].at("place") == "p-dead-letter") {
+        return {};
     }
     for (auto& token : got) {
         for (const char* field : {"case", "net", "shared"})
@@ -233,6 +262,7 @@ std::string Interpreter::follow_fired(const Json& record) {
     if (rules.or_join && may_arrive(*t, *binding) == 1) {
         return "S22: the or-join fired although a token may still come";
     }
+    if (fault = check_passes_none(*t, *binding); !fault.empty()) return fault;
     fault = check_reset(record, rules, *binding);
     return fault.empty() ? take(record, "consumed", 0) : fault;
 }
@@ -242,7 +272,7 @@ std::string Interpreter::follow_invoking(const Json& record) {
     if (data.contains("operation")) return {};  // a further attempt
     const auto t = net_.transition(data.at("transition").get<std::string>());
     const auto seq = record.at("seq").get<base::Seq>();
-    Running running{*t, case_of(data), {}, {}};
+    Running running{*t, case_of(data), {}, {}, false, false};
     for (const auto& arc : data.at("reserved")) {
         auto& held = running.arcs.emplace_back();
         for (const auto& id : arc)
@@ -275,6 +305,19 @@ std::string Interpreter::follow_invoking(const Json& record) {
     return {};
 }
 
+std::string Interpreter::follow_returned(const Json& record) {
+    const Json& data = record.at("data");
+    const auto seq = base::operation_id(data.at("operation").get<std::string>())->seq;
+    const auto found = running_.find(seq);
+    if (found == running_.end()) return "returns to a firing that is not there";
+    if (found->second.returned) return "S5: returns twice";
+    found->second.failed = data.contains("error");
+    if (foretold(net_.transitions[found->second.transition]) && !waits(seq))
+        return "S5: waits although there is room";
+    found->second.returned = true;
+    return {};
+}
+
 std::string Interpreter::follow_over(const Json& record) {
     const Json& data = record.at("data");
     if (!data.contains("operation")) return take(record, "consumed", 0);  // could not be prepared
@@ -285,6 +328,11 @@ std::string Interpreter::follow_over(const Json& record) {
     const auto& rules = net_.transitions[running.transition];
     const Binding binding{running.case_seq, running.key, running.arcs};
     const bool cancelled = record.at("type") == "operation.cancelled";
+    // What it returned with is what it ends with.
+    if (running.returned && record.at("type") == "operation.finalized" &&
+        running.failed != data.contains("error")) {
+        return "S5: ends otherwise than it returned";
+    }
     if (!cancelled) {
         if (auto fault = check_made(record, rules, binding); !fault.empty()) return fault;
         if (auto fault = check_reset(record, rules, binding); !fault.empty()) return fault;
@@ -332,6 +380,8 @@ std::string Interpreter::follow(const Json& record) {
         fault = follow_fired(record);
     } else if (type == "operation.invoking") {
         fault = follow_invoking(record);
+    } else if (type == "operation.returned") {
+        fault = follow_returned(record);
     } else if (type == "operation.finalized" || type == "operation.failed" ||
                type == "operation.abandoned" || type == "operation.cancelled") {
         fault = follow_over(record);
@@ -367,6 +417,10 @@ std::string Interpreter::at_rest(base::Timestamp now) const {
             fault = fmt::format("S29: '{}' is enabled for case {}", rules.name, found.case_seq);
             return true;
         });
+    }
+    for (const auto& [id, running] : running_) {
+        if (!running.returned || !foretold(net_.transitions[running.transition])) continue;
+        if (!waits(id)) fault = fmt::format("S5: o{} waits although there is room", id);
     }
     return fault;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ struct Running {
     std::uint64_t case_seq = 0;
     std::string key;
     std::vector<std::vector<base::TokenId>> arcs;
+    bool returned = false;  ///< S5: it waits for room, with an answer
+    bool failed = false;    ///< that is an error
 };
 
 struct Binding {
@@ -49,9 +52,12 @@ public:
     explicit Interpreter(const nets::Net& net) : net_(net) {}
 
     /// Tokens set aside for firings that are being prepared, with the case of each: no record says
-    /// so.
+    /// so. These firings keep room, too.
     using Aside = std::map<base::TokenId, std::uint64_t>;
-    void set_aside(Aside tokens) { aside_ = std::move(tokens); }
+    void set_aside(Aside tokens, std::vector<Running> firings) {
+        aside_ = std::move(tokens);
+        preparing_ = std::move(firings);
+    }
     /// Follows one record. "" or what is wrong with it.
     std::string follow(const base::Json& record);
     /// "" or the transition that is enabled at that time although the engine rests.
@@ -66,6 +72,7 @@ private:
     std::string take(const base::Json& record, const char* field, std::uint64_t holder);
     std::string follow_fired(const base::Json& record);
     std::string follow_invoking(const base::Json& record);
+    std::string follow_returned(const base::Json& record);
     std::string follow_over(const base::Json& record);
     std::string follow_ended(const base::Json& record) const;
     std::string check_made(
@@ -75,6 +82,40 @@ private:
         const base::Json& record, const nets::Transition& rules, const Binding& binding
     );
     std::string check_places() const;
+    std::string check_passes_none(nets::TransitionIndex t, const Binding& binding) const;
+
+    std::optional<base::Json> made(
+        const nets::Transition& rules,
+        const nets::Outputs& outputs,
+        const std::vector<nets::cel::Value>& names,
+        base::Timestamp at
+    ) const;
+    [[nodiscard]] static bool foretold(const nets::Transition& rules);
+    [[nodiscard]] std::set<base::TokenId> resets(
+        const nets::Transition& rules, const Binding& binding
+    ) const;
+
+    // room.cpp: S5
+    using Counts = std::map<nets::PlaceIndex, std::uint64_t>;
+    [[nodiscard]] Counts counts(const base::Json& made) const;
+    /// What a firing in flight makes when it ends.
+    [[nodiscard]] Counts made_at_end(const Running& running) const;
+    /// Of the places with a capacity: what the firing takes or resets there.
+    [[nodiscard]] Counts given_up(
+        const nets::Transition& rules, const Binding& binding, bool failed
+    ) const;
+    /// The room that firings in flight keep, save one.
+    [[nodiscard]] Counts kept_room(std::uint64_t save) const;
+    /// The most that `out` may make, beyond what the firing takes.
+    [[nodiscard]] Counts most_made(
+        const nets::Transition& rules, const std::vector<std::vector<base::TokenId>>& arcs
+    ) const;
+    /// Places without room for these, physically.
+    [[nodiscard]] std::set<nets::PlaceIndex> lacking(
+        const Counts& made, const Counts& given, std::uint64_t save
+    ) const;
+    /// A firing in flight has to wait with its answer.
+    [[nodiscard]] bool waits(std::uint64_t operation) const;
 
     /// All bindings of the transition that S2 to S14 allow, and of those without a guard the first.
     bool each_binding(nets::TransitionIndex t, base::Timestamp now, const Visit& visit) const;
@@ -107,6 +148,7 @@ private:
     std::map<base::TokenId, Token> tokens_;
     std::map<std::uint64_t, Running> running_;
     Aside aside_;
+    std::vector<Running> preparing_;
     base::Timestamp now_;
     bool rested_ = false;  ///< all was looked at: a token that is too young makes no case take part
 };

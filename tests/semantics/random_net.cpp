@@ -125,7 +125,9 @@ struct Maker {
             if (dice.one_in(2)) made["retry"] = {{"attempts", 2}, {"backoff", "1s"}};
         }
         if (!dice.one_in(8)) made["out"] = outputs(joins);
-        if (dice.one_in(3)) made["fail"] = {{"end", {{"k", 0}, {"n", 0}}}};
+        if (dice.one_in(3)) {
+            made["fail"] = {{dice.one_in(3) ? place() : "end", {{"k", 0}, {"n", 0}}}};
+        }
         if (dice.one_in(5)) made["priority"] = dice.below(3);
         return made;
     }
@@ -146,16 +148,13 @@ std::string random_net(Dice& dice) {
         {"end", {"end"}},
         {"places", {{"end", Json::object()}}}
     };
-    bool unbounded_calls = false;  // S5: no room is kept for what their `each` makes
     for (std::uint64_t n = 2 + dice.below(4); n > 0; --n) {
-        auto transition = maker.transition();
-        unbounded_calls |= transition.contains("call") && transition.dump().contains("\"each\"");
-        document["transitions"][fmt::format("t{}", n)] = std::move(transition);
+        document["transitions"][fmt::format("t{}", n)] = maker.transition();
     }
     for (std::size_t i = 0; i < maker.places; ++i) {
         Json place = Json::object();
         if (i != 0 && dice.one_in(7)) place["cases"] = false;
-        if (i != 0 && !unbounded_calls && dice.one_in(4)) place["capacity"] = 2 + dice.below(3);
+        if (i != 0 && dice.one_in(4)) place["capacity"] = 1 + dice.below(4);
         document["places"][fmt::format("p{}", i)] = place;
     }
     return document.dump();

@@ -88,7 +88,16 @@ private:
 
     void set_aside() {
         Interpreter::Aside tokens;
+        std::vector<semantics::Running> firings;
         for (const auto& [id, claim] : model_->claims()) {
+            const auto& name = model_->state().transitions[claim.enabled.transition].name;
+            firings.push_back({
+                .transition = *net_->transition(name),
+                .case_seq = claim.enabled.binding.case_id.seq,
+                .key = {},
+                .arcs = claim.tokens,
+                .returned = claim.failure.has_value(),
+            });
             for (const auto& arc : claim.tokens) {
                 for (const auto token : arc)
                     tokens.emplace(token, claim.enabled.binding.case_id.seq);
@@ -97,7 +106,7 @@ private:
                 if (claim.holds_read) tokens.emplace(token, claim.enabled.binding.case_id.seq);
             }
         }
-        interpreter_->set_aside(std::move(tokens));
+        interpreter_->set_aside(std::move(tokens), std::move(firings));
     }
 
     std::size_t pump() {
@@ -200,7 +209,9 @@ private:
         std::ranges::sort(open);
         const auto id = open[dice_.below(open.size())];
         const auto& operation = *model_->state().find_operation(id);
-        if (operation.state == engine::OperationState::uncertain) {
+        const bool returned = operation.state == engine::OperationState::returned;
+        if (returned && !dice_.one_in(4)) return;
+        if (returned || operation.state == engine::OperationState::uncertain) {
             (void)engine::abandon(*model_, id, "test", asker());
             return;
         }
@@ -234,7 +245,7 @@ private:
             }
             keep();
             if (!fault_.empty()) return;
-            if (fired != 0 || asked || !model_->claims().empty()) continue;
+            if (fired != 0 || asked) continue;
             set_aside();
             fault_ = interpreter_->at_rest(now_);
             return;

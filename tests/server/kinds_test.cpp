@@ -132,6 +132,44 @@ TEST_CASE("a transition that waits for room names the place, even one that has r
     CHECK(!why("renew").contains("has no room"));
 }
 
+TEST_CASE("an operation whose answer waits for room says so, and where") {
+    LiveMaster m;
+    m.made(model + "/nets", json(R"({"net":"n","version":"1",
+        "places":{"a":{},"two":{"capacity":2,"tokens":[0]},"go":{},"end":{}},
+        "transitions":{"many":{"in":{"x":"a"},"agent":{"skill":"any"},
+            "out":[{"to":"two","each":"result","token":"${each}"}]},
+            "eat":{"in":{"x":"two","go":"go"},"out":{"end":1}}},
+        "start":"a","end":["end"]})"));
+    const auto started = m.made(model + "/nets/n/cases", json("1"));
+    const auto packet = m.made(model + "/work/claim?wait=10s", {{"agent", "ada"}});
+    const auto id = packet.at("operation").get<std::string>();
+    const auto done = m.post(
+        model + "/work/" + id + "/complete",
+        {{"claim", packet.at("claim")}, {"result", json("[1,2]")}}
+    );
+    CHECK(done.status == 200);
+    const auto waits = [](const base::Json& view) {
+        return view.at("waiting").get<std::string>().contains("room in place 'two'");
+    };
+    const auto shown = m.get(model + "/operations/" + id).body;
+    CHECK(shown.at("state") == "returned");
+    CHECK(waits(shown));
+    CHECK(m.get(model + "/operations?state=returned").body.at("items").size() == 1);
+    const auto found = m.get(model + "/cases/" + started.at("id").get<std::string>()).body;
+    CHECK(found.at("state") == "running");
+    CHECK(waits(found.at("operations").at(0)));
+    const auto why = m.get(model + "/nets/n/transitions/many").body.at("whyNot").dump();
+    CHECK(why.contains("waits for room in place 'two'"));
+    // What happened before is seen with it, too.
+    const auto seq = m.get(model).body.at("seq").get<std::uint64_t>();
+    CHECK(waits(m.get(model + "/operations/" + id + "?asOf=" + std::to_string(seq)).body));
+    m.made(model + "/nets/n/places/go/tokens", {{"data", 1}});
+    for (int looks = 0; looks < 1000 && m.get(model + "/operations/" + id).status != 404; ++looks) {
+    }
+    CHECK(m.get(model + "/operations/" + id).status == 404);
+    CHECK(m.get(model + "/nets/n/places/two/tokens").body.at("items").size() == 2);
+}
+
 TEST_CASE("a deployment that the schemas rule out is refused with its pointers, unless forced") {
     LiveMaster m;
     const auto net = json(R"({"net":"n","version":"1",

@@ -22,9 +22,10 @@ base::OperationId operation_of(const base::Json& data) {
 // The edges of engine.md that are reached without approvals.
 bool edge_allowed(const std::string& from, const std::string& to) {
     static const std::map<std::string, std::set<std::string>> edges = {
-        {"invoking", {"retrying", "uncertain", "finalized", "cancelled"}},
+        {"invoking", {"retrying", "uncertain", "returned", "finalized", "cancelled"}},
         {"retrying", {"invoking", "cancelled"}},
-        {"uncertain", {"abandoned", "finalized", "cancelled"}},
+        {"uncertain", {"abandoned", "returned", "finalized", "cancelled"}},
+        {"returned", {"abandoned", "finalized", "cancelled"}},
     };
     const auto found = edges.find(from);
     return found != edges.end() && found->second.contains(to);

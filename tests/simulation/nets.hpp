@@ -49,6 +49,13 @@ inline constexpr std::array scenes = {
                 "out":{"p":"${result.v}"},"fail":{"bad":"${error.code}"}},
         "late":{"in":{"x":"p"},"out":[{"to":"o","token":"${x}","delay":"700ms"}]}},
       "start":"a","end":["o","bad"]})"},
+    Scene{"burst", nullptr, R"({"net":"burst","version":"1",
+      "places":{"a":{},"p":{"capacity":3},"o":{}},
+      "transitions":{
+        "many":{"in":{"x":"a"},"call":{"toolId":"once","args":{"v":"${x.v}"}},
+                "out":[{"to":"p","each":"[1,2]","token":"${result.v}"}],"fail":{"p":"${error.code}"}},
+        "late":{"in":{"x":"p"},"out":[{"to":"o","token":"${x}","delay":"300ms"}]}},
+      "start":"a","end":["o"]})"},
     Scene{"desk", nullptr, R"({"net":"desk","version":"1","places":{"a":{},"o":{},"bad":{}},
       "transitions":{
         "review":{"in":{"x":"a"},"agent":{"skill":"review"},
