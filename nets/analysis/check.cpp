@@ -71,20 +71,20 @@ Trace CheckRun::trace(std::span<const TransitionId> firings, std::span<const Tra
     const {
     Trace result;
     Marking marking = initial;
-    const auto fire = [&](std::span<const TransitionId> sequence, std::vector<std::string>& ids) {
+    const auto follow = [&](std::span<const TransitionId> sequence, std::vector<std::string>& ids) {
         for (const TransitionId t : sequence) {
             base::check(enabled(net, marking, t), "a trace can be fired");
             const bool by_order = std::ranges::any_of(
                 net.transitions[t].rivals, [&](PlaceId rival) { return marking[rival] > 0; }
             );
             if (by_order) result.certain = false;
-            marking = fired(net, marking, t);
+            fire(net, marking, t);
             ids.push_back(net.transitions[t].id);
             if (net.transitions[t].may_refuse) result.certain = false;
         }
     };
-    fire(firings, result.firings);
-    fire(repeat, result.repeat);
+    follow(firings, result.firings);
+    follow(repeat, result.repeat);
     for (PlaceId p = 0; p < marking.size(); ++p) {
         if (marking[p] > 0) result.marking.emplace_back(net.places[p].id, marking[p]);
     }

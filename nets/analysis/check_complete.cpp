@@ -14,9 +14,9 @@ std::string all_markings(const StateSpace& space) {
     return fmt::format("all {} reachable markings were looked at", space.states.size());
 }
 
-void answer_one_safe(CheckRun& run, const StateSpace& space, std::optional<StateId> beyond_one) {
-    if (!beyond_one) return run.answer(Property::one_safe, Answer::proved, all_markings(space));
-    run.refute(Property::one_safe, space.trace(*beyond_one));
+void answer_one_safe(CheckRun& run, const StateSpace& space, const WholePlaces& whole) {
+    if (whole.beyond_one) return run.refute(Property::one_safe, space.trace(*whole.beyond_one));
+    if (whole.complete) run.answer(Property::one_safe, Answer::proved, all_markings(space));
 }
 
 void answer_deadlock(CheckRun& run, const StateSpace& space) {
@@ -49,7 +49,9 @@ void answer_quasi_live(CheckRun& run, const StateSpace& space) {
 }
 
 void answer_live(CheckRun& run, const StateSpace& space, const Components& components) {
-    auto live = live_transitions(space, components, run.group_of);
+    auto found = live_transitions(space, components, run.group_of, run.budget);
+    if (!found) return;
+    std::vector<std::uint8_t>& live = *found;
     for (TransitionId t = 0; t < live.size(); ++t) {
         if (run.net.transitions[t].outside) live[t] = 1;
     }
@@ -62,11 +64,17 @@ void answer_live(CheckRun& run, const StateSpace& space, const Components& compo
     for (TransitionId t = group; t < live.size(); ++t) {
         if (run.group_of[t] == group) ways.push_back(t);
     }
-    const auto state = first_state_not_reaching(space, components, [&](StateId candidate) {
-        return std::ranges::any_of(ways, [&](TransitionId t) {
-            return space.packing.enabled(space.states[candidate], t);
-        });
-    });
+    const auto state = first_state_not_reaching(
+        space,
+        components,
+        [&](StateId candidate) {
+            return std::ranges::any_of(ways, [&](TransitionId t) {
+                return space.packing.enabled(space.states[candidate], t);
+            });
+        },
+        run.budget
+    );
+    if (!state.complete) return;
     run.answer(
         Property::live,
         Answer::refuted,
@@ -74,7 +82,7 @@ void answer_live(CheckRun& run, const StateSpace& space, const Components& compo
             "after the sequence, transition '{}' can never fire again",
             real_name(run.net.transitions[group])
         ),
-        run.trace(space.trace(state.value_or(0)))
+        run.trace(space.trace(state.first.value_or(0)))
     );
 }
 
@@ -89,14 +97,15 @@ void check_complete(CheckRun& run, const StateSpace& space) {
         .beyond_one = space.beyond_one
     };
     if (!run.places_whole) whole = whole_places(run, space);
-    report.max_token_in_place = whole.place_max;
+    if (whole.complete) report.max_token_in_place = whole.place_max;
     report.max_token_per_marking = space.marking_max;
     run.answer(Property::bounded, Answer::proved, all_markings(space));
-    answer_one_safe(run, space, whole.beyond_one);
+    answer_one_safe(run, space, whole);
     answer_deadlock(run, space);
     answer_quasi_live(run, space);
-    answer_live(run, space, components(space));
-    if (run.net.start) check_soundness(run, space);
+    const Components parts = components(space, run.budget);
+    answer_live(run, space, parts);
+    if (run.net.start) check_soundness(run, space, parts);
 }
 
 }  // namespace nets::analysis

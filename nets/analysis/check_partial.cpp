@@ -23,7 +23,7 @@ constexpr std::uint64_t walk_steps_max = 200'000;
 
 /// Exact where what was met is as much as the structure allows.
 void answer_maxima(CheckRun& run, const std::vector<Count>& met) {
-    if (!run.places_whole) return;
+    if (!run.places_whole || met.empty()) return;
     std::optional<Count> bound = 0;
     for (const std::optional<Count>& of_place : run.bounds) {
         bound = bound && of_place ? std::optional(std::max(*bound, *of_place)) : std::nullopt;
@@ -148,9 +148,14 @@ void answer_by_reduction(CheckRun& run) {
         answer_deadlock_of_reduced(run, small, space, "of a smaller net that stands for this one");
         const bool all_asked = each_for_itself(run.group_of) && !has_outside(run.net);
         if (space.complete() && !small.dropped_dead && all_asked) {
-            const auto live =
-                live_transitions(space, components(space), themselves(small.stands_for.size()));
-            const bool all = std::ranges::find(live, std::uint8_t{0}) == live.end();
+            const auto live = live_transitions(
+                space,
+                components(space, run.budget),
+                themselves(small.stands_for.size()),
+                run.budget
+            );
+            if (!live) return;
+            const bool all = std::ranges::find(*live, std::uint8_t{0}) == live->end();
             run.answer(
                 Property::live,
                 all ? Answer::proved : Answer::refuted,
@@ -162,6 +167,7 @@ void answer_by_reduction(CheckRun& run) {
         }
     }
     if (run.decided(Property::deadlock_free)) return;
+    if (neighbours(small.net, all_touches(small.net)) > neighbours_max) return;
     const StubbornSets stubborn(small.net);
     // A net that grows without end has no last marking to come to.
     const auto states_max = run.pump ? std::optional(growing_states_max) : std::nullopt;

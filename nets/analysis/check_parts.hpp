@@ -1,5 +1,6 @@
 #pragma once
 
+#include "nets/analysis/components.hpp"
 #include "nets/analysis/coverability.hpp"
 #include "nets/analysis/invariants.hpp"
 #include "nets/analysis/limits.hpp"
@@ -62,6 +63,7 @@ void check_structure(CheckRun& run);
 struct WholePlaces {
     Count place_max = 0;
     std::optional<StateId> beyond_one{};  ///< the first state with two tokens in a whole place
+    bool complete = true;                 ///< false: the time was over before all was looked at
 };
 /// Also notes where the order of tokens may matter.
 WholePlaces whole_places(CheckRun& run, const StateSpace& space);
@@ -73,7 +75,7 @@ void check_partial(CheckRun& run, const StateSpace& space);
 void conclude(CheckRun& run);
 
 /// The answers about cases, for nets with a start: from all markings, or from some.
-void check_soundness(CheckRun& run, const StateSpace& space);
+void check_soundness(CheckRun& run, const StateSpace& space, const Components& parts);
 void check_soundness_partly(CheckRun& run, const StateSpace& space);
 
 }  // namespace nets::analysis

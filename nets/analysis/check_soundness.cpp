@@ -68,21 +68,20 @@ void report_drained(CheckRun& run, const StateSpace& space, StateId state) {
 
 }  // namespace
 
-void check_soundness(CheckRun& run, const StateSpace& space) {
-    const Components parts = components(space);
-    const Soundness found = soundness(run.net, space, parts, run.budget.limits().cases);
+void check_soundness(CheckRun& run, const StateSpace& space, const Components& parts) {
+    const Soundness found = soundness(run.net, space, parts, run.budget);
     const std::string all =
         fmt::format("all {} reachable markings were looked at", space.states.size());
     if (found.stuck) {
         refute_completion(run, space, *found.stuck, true);
     } else if (found.cannot_complete) {
         refute_completion(run, space, *found.cannot_complete, false);
-    } else {
+    } else if (found.complete) {
         run.answer(Property::option_to_complete, Answer::proved, all);
     }
     if (found.improper) {
         refute_properness(run, space, *found.improper);
-    } else {
+    } else if (found.complete) {
         run.answer(Property::proper_completion, Answer::proved, all);
     }
     if (found.drained) report_drained(run, space, *found.drained);
@@ -92,7 +91,9 @@ void check_soundness_partly(CheckRun& run, const StateSpace& space) {
     const CaseEnd end(run.net, run.budget.limits().cases);
     std::optional<StateId> stuck;
     std::optional<StateId> improper;
+    Patience patience(run.budget);
     for (StateId state = 0; state < space.states.size() && !(stuck && improper); ++state) {
+        if (patience.over(4 * run.net.places.size())) break;
         const Marking marking = space.marking(state);
         if (end.over(marking)) continue;
         const bool expanded = state < space.expanded;

@@ -84,9 +84,9 @@ void check_structure(CheckRun& run) {
     run.report.transition_invariants = named(of_transitions, run.net.transitions);
     run.report.invariants_complete = of_places.complete && of_transitions.complete;
     report_mutual_exclusion(run, of_places);
-    run.siphon = largest_empty_siphon(run.net, run.initial);
+    run.siphon = largest_empty_siphon(run.net, run.initial, run.budget);
     report_dead(run);
-    run.bounds = place_bounds(run.net, run.initial, of_places);
+    run.bounds = place_bounds(run.net, run.initial, of_places, run.budget);
     const bool bounded = std::ranges::all_of(run.bounds, [](const std::optional<Count>& bound) {
         return bound.has_value();
     });

@@ -18,8 +18,13 @@ WholePlaces whole_places(CheckRun& run, const StateSpace& space) {
         if (!run.net.transitions[t].rivals.empty()) by_order.push_back(t);
     }
     WholePlaces result;
+    Patience patience(run.budget);
     Marking held(run.net.places.size(), 0);
     for (StateId state = 0; state < space.states.size(); ++state) {
+        if (patience.over(4 * held.size() + by_order.size())) {
+            result.complete = false;
+            break;
+        }
         const Marking marking = space.marking(state);
         std::ranges::fill(held, 0);
         for (PlaceId p = 0; p < marking.size(); ++p)
@@ -33,6 +38,10 @@ WholePlaces whole_places(CheckRun& run, const StateSpace& space) {
             if (met) run.note_order(t);
             return met;
         });
+    }
+    if (!result.complete) {
+        for (const TransitionId t : by_order)
+            run.note_order(t);
     }
     return result;
 }

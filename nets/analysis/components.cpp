@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace nets::analysis {
 namespace {
@@ -13,8 +14,9 @@ constexpr std::uint32_t unvisited = ~std::uint32_t{0};
 /// Tarjan's algorithm with its own stack: a state space is as deep as it likes.
 class Tarjan {
 public:
-    explicit Tarjan(const StateSpace& space)
+    Tarjan(const StateSpace& space, const Budget& budget)
         : space_(space),
+          patience_(budget),
           order_(space.expanded, unvisited),
           low_(space.expanded),
           result_{.of_state = std::vector<std::uint32_t>(space.expanded, unvisited)} {}
@@ -22,6 +24,7 @@ public:
     Components run() && {
         for (StateId root = 0; root < order_.size(); ++root) {
             if (order_[root] == unvisited) visit_from(root);
+            if (!result_.complete) break;
         }
         return std::move(result_);
     }
@@ -43,6 +46,10 @@ private:
     void visit_from(StateId root) {
         enter(root);
         while (!calls_.empty()) {
+            if (patience_.over()) {
+                result_.complete = false;
+                return;
+            }
             Call& call = calls_.back();
             if (call.next < call.end) {
                 const StateId target = *space_.targets[call.next++];
@@ -74,6 +81,7 @@ private:
     }
 
     const StateSpace& space_;
+    Patience patience_;
     std::vector<std::uint32_t> order_;
     std::vector<std::uint32_t> low_;
     std::uint32_t visited_ = 0;
@@ -112,70 +120,90 @@ bool leaves_component(const StateSpace& space, const Components& components, Sta
 
 }  // namespace
 
-Components components(const StateSpace& space) {
+Components components(const StateSpace& space, const Budget& budget) {
     base::check(space.complete(), "components are of a complete state space");
-    return Tarjan(space).run();
+    return Tarjan(space, budget).run();
 }
 
-std::vector<std::uint8_t> components_reaching(
-    const StateSpace& space, const Components& components, const std::function<bool(StateId)>& goal
+NotReaching first_state_not_reaching(
+    const StateSpace& space,
+    const Components& components,
+    const std::function<bool(StateId)>& goal,
+    const Budget& budget
 ) {
+    if (!components.complete) return {.complete = false};
     std::vector<std::uint8_t> reaching(components.count, 0);
     const Grouped groups = grouped(components);
+    Patience patience(budget);
     for (std::uint32_t component = 0; component < components.count; ++component) {
         const auto end = groups.begin[component + 1];
         for (auto i = groups.begin[component]; i < end && reaching[component] == 0; ++i) {
             const StateId state = groups.states[i];
             if (goal(state)) reaching[component] = 1;
             const auto [first, last] = space.edge_range(state);
+            if (patience.over(1 + last - first)) return {.complete = false};
             for (auto edge = first; edge < last; ++edge) {
                 reaching[component] |= reaching[components.of_state[*space.targets[edge]]];
             }
         }
     }
-    return reaching;
-}
-
-std::optional<StateId> first_state_not_reaching(
-    const StateSpace& space, const Components& components, const std::function<bool(StateId)>& goal
-) {
-    const auto reaching = components_reaching(space, components, goal);
     for (StateId state = 0; state < components.of_state.size(); ++state) {
-        if (reaching[components.of_state[state]] == 0) return state;
+        if (reaching[components.of_state[state]] == 0) return {.first = state};
     }
-    return std::nullopt;
+    return {};
 }
 
-std::vector<std::uint8_t> live_transitions(
-    const StateSpace& space, const Components& components, const std::vector<TransitionId>& group_of
+namespace {
+
+/// Which groups of transitions are enabled somewhere in a component, by the one they are named for;
+/// nothing when the time is over.
+std::optional<std::vector<std::uint8_t>> enabled_somewhere(
+    const StateSpace& space,
+    std::span<const StateId> states,
+    const std::vector<TransitionId>& group_of,
+    Patience& patience
+) {
+    std::vector<std::uint8_t> enabled(group_of.size(), 0);
+    for (TransitionId t = 0; t < group_of.size(); ++t) {
+        for (const StateId state : states) {
+            if (enabled[group_of[t]] != 0) break;
+            if (patience.over()) return std::nullopt;
+            enabled[group_of[t]] = space.packing.enabled(space.states[state], t) ? 1 : 0;
+        }
+    }
+    return enabled;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::uint8_t>> live_transitions(
+    const StateSpace& space,
+    const Components& components,
+    const std::vector<TransitionId>& group_of,
+    const Budget& budget
 ) {
     // A transition is live when it is enabled somewhere in every component that has no way out.
-    const TransitionId transitions = space.packing.transitions();
-    std::vector<std::uint8_t> live(transitions, 1);
-    if (space.deadlock) {
-        std::ranges::fill(live, 0);
-        return live;
-    }
+    if (space.deadlock) return std::vector<std::uint8_t>(group_of.size(), 0);
+    if (!components.complete) return std::nullopt;
+    std::vector<std::uint8_t> live(group_of.size(), 1);
     const Grouped groups = grouped(components);
+    Patience patience(budget);
     for (std::uint32_t component = 0; component < components.count; ++component) {
-        const auto begin = groups.states.begin() + groups.begin[component];
-        const auto end = groups.states.begin() + groups.begin[component + 1];
-        if (std::any_of(begin, end, [&](StateId state) {
-                return leaves_component(space, components, state);
-            })) {
-            continue;
-        }
-        std::vector<std::uint8_t> fires(
-            transitions, 0
-        );  // of groups, by the one they are named for
-        for (TransitionId t = 0; t < transitions; ++t) {
-            if (live[t] == 0 || fires[group_of[t]] != 0) continue;
-            fires[group_of[t]] = std::any_of(begin, end, [&](StateId state) {
-                return space.packing.enabled(space.states[state], t);
-            });
-        }
-        for (TransitionId t = 0; t < transitions; ++t)
-            live[t] &= fires[group_of[t]];
+        const auto states =
+            std::span(groups.states)
+                .subspan(
+                    groups.begin[component], groups.begin[component + 1] - groups.begin[component]
+                );
+        const bool has_way_out = std::ranges::any_of(states, [&](StateId state) {
+            return patience.over() || leaves_component(space, components, state);
+        });
+        if (patience.over(0)) return std::nullopt;
+        if (has_way_out) continue;
+        const auto enabled = enabled_somewhere(space, states, group_of, patience);
+        if (!enabled) return std::nullopt;
+        for (TransitionId t = 0; t < live.size(); ++t)
+            live[t] &= (*enabled)[group_of[t]];
+        if (patience.over(live.size())) return std::nullopt;
     }
     return live;
 }

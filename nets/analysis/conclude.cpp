@@ -17,10 +17,11 @@ std::optional<bool> known(const Report& report, Property property) {
 }
 
 std::string why_unknown(const CheckRun& run) {
-    if (!run.report.stopped) return "this was not decided";
+    const bool late = run.budget.out_of_time();
+    if (!run.report.stopped && !late) return "this was not decided";
     return fmt::format(
         "the limit on {} was reached after {} markings: raise it to look further",
-        name(*run.report.stopped),
+        late ? name(LimitHit::time) : name(*run.report.stopped),
         run.report.states_seen
     );
 }

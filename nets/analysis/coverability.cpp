@@ -33,6 +33,7 @@ class Tree {
 public:
     Tree(const PtNet& net, const Marking& initial, Budget& budget, std::uint64_t nodes_max)
         : budget_(budget),
+          patience_(budget),
           nodes_max_(std::min<std::uint64_t>(nodes_max, places_held_max / (net.places.size() + 1))),
           nodes_between_looks_(places_between_looks / (net.places.size() + 1) + 1),
           touches_(all_touches(net)) {
@@ -53,6 +54,7 @@ public:
                 budget_.report({.phase = "boundedness", .states = nodes_.size()});
             }
             for (TransitionId t = 0; t < touches_.size(); ++t) {
+                if (patience_.over()) return finished(false);
                 if (!enabled(nodes_[node].marking, t)) continue;
                 result_.fires[t] = 1;
                 add(node, t);
@@ -104,6 +106,7 @@ private:
     /// Puts "arbitrarily many" where the marking has grown since one of its ancestors.
     void accelerate(Node& node) {
         for (std::uint32_t at = node.parent;; at = nodes_[at].parent) {
+            if (patience_.over(node.marking.size())) return;
             if (at_most(nodes_[at].marking, node.marking)) grow(node, at);
             if (at == 0) return;
         }
@@ -163,6 +166,7 @@ private:
     }
 
     Budget& budget_;
+    Patience patience_;
     std::uint64_t nodes_max_;
     std::size_t nodes_between_looks_;
     std::vector<std::vector<Touch>> touches_;

@@ -86,7 +86,7 @@ bool subset(const std::vector<std::uint64_t>& part, const std::vector<std::uint6
 class Farkas {
 public:
     Farkas(std::vector<Row> rows, std::uint32_t columns, const Budget& budget)
-        : rows_(std::move(rows)), budget_(budget), left_(columns, 1) {}
+        : rows_(std::move(rows)), budget_(budget), patience_(budget), left_(columns, 1) {}
 
     bool complete = true;
 
@@ -132,7 +132,8 @@ private:
         }
         for (const Row& positive : plus) {
             for (const Row& negative : minus) {
-                if (kept.size() >= rows_max) {
+                const bool late = patience_.over(1 + kept.size() * positive.support.size());
+                if (kept.size() >= rows_max || late) {
                     complete = false;
                     break;
                 }
@@ -171,6 +172,7 @@ private:
 
     std::vector<Row> rows_;
     const Budget& budget_;
+    Patience patience_;
     std::vector<std::uint8_t> left_;
 };
 
@@ -259,10 +261,14 @@ Invariants transition_invariants(const PtNet& net, const Budget& budget) {
 }
 
 std::vector<std::optional<Count>> place_bounds(
-    const PtNet& net, const Marking& initial, const Invariants& invariants
+    const PtNet& net, const Marking& initial, const Invariants& invariants, const Budget& budget
 ) {
+    Patience patience(budget);
     std::vector<bool> grows(net.places.size(), false);
     for (const std::vector<Touch>& of_transition : all_touches(net)) {
+        // What grows is not known then, and without it nothing is.
+        if (patience.over(of_transition.size()))
+            return std::vector<std::optional<Count>>(net.places.size());
         for (const Touch& touch : of_transition) {
             if (touch.produce > (touch.reset ? 0 : touch.consume)) grows[touch.place] = true;
         }
@@ -276,6 +282,7 @@ std::vector<std::optional<Count>> place_bounds(
         }
     }
     for (const Invariant& invariant : invariants.found) {
+        if (patience.over(invariant.terms.size())) break;
         for (const Term& term : invariant.terms) {
             const Count bound = invariant.value / static_cast<Count>(term.factor);
             std::optional<Count>& best = bounds[term.index];

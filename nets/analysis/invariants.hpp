@@ -36,7 +36,7 @@ Invariants transition_invariants(const PtNet& net, const Budget& budget);
 /// For each place the most tokens that it can hold by the invariants, its capacity, or because
 /// nothing adds to it; nothing where none of them says.
 std::vector<std::optional<Count>> place_bounds(
-    const PtNet& net, const Marking& initial, const Invariants& invariants
+    const PtNet& net, const Marking& initial, const Invariants& invariants, const Budget& budget
 );
 
 }  // namespace nets::analysis

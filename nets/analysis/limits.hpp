@@ -49,4 +49,25 @@ private:
     std::optional<base::Duration> reported_;
 };
 
+/// Looks at the clock of a budget once in a while: for loops whose steps are short.
+class Patience {
+public:
+    explicit Patience(const Budget& budget) : budget_(budget) {}
+    /// True once the time is over, and from then on. `work` counts steps of a few nanoseconds.
+    [[nodiscard]] bool over(std::size_t work = 1) {
+        done_ += work;
+        if (done_ < work_between_looks || over_) return over_;
+        done_ = 0;
+        over_ = budget_.out_of_time();
+        return over_;
+    }
+
+private:
+    static constexpr std::size_t work_between_looks = 1'000'000;
+
+    const Budget& budget_;
+    std::size_t done_ = 0;
+    bool over_ = false;
+};
+
 }  // namespace nets::analysis

@@ -89,6 +89,18 @@ std::vector<std::vector<Touch>> all_touches(const PtNet& net) {
     return result;
 }
 
+std::uint64_t neighbours(const PtNet& net, const std::vector<std::vector<Touch>>& touches) {
+    std::vector<std::uint64_t> users(net.places.size(), 0);
+    for (const std::vector<Touch>& of_transition : touches) {
+        for (const Touch& touch : of_transition)
+            ++users[touch.place];
+    }
+    std::uint64_t sum = 0;
+    for (const std::uint64_t count : users)
+        sum += count * count;
+    return sum;
+}
+
 bool enabled(const PtNet& net, const Marking& marking, TransitionId transition) {
     return std::ranges::all_of(touches(net, transition), [&](const Touch& touch) {
         const Count held = marking[touch.place];
@@ -96,13 +108,17 @@ bool enabled(const PtNet& net, const Marking& marking, TransitionId transition) 
     });
 }
 
-Marking fired(const PtNet& net, const Marking& marking, TransitionId transition) {
-    Marking after = marking;
+void fire(const PtNet& net, Marking& marking, TransitionId transition) {
     for (const Touch& touch : touches(net, transition)) {
-        Count& held = after[touch.place];
+        Count& held = marking[touch.place];
         base::check(held >= touch.consume, "only an enabled transition fires");
         held = (touch.reset ? 0 : held - touch.consume) + touch.produce;
     }
+}
+
+Marking fired(const PtNet& net, const Marking& marking, TransitionId transition) {
+    Marking after = marking;
+    fire(net, after, transition);
     return after;
 }
 
@@ -111,7 +127,7 @@ std::optional<Marking> replayed(
 ) {
     for (const TransitionId transition : sequence) {
         if (!enabled(net, marking, transition)) return std::nullopt;
-        marking = fired(net, marking, transition);
+        fire(net, marking, transition);
     }
     return marking;
 }

@@ -96,6 +96,7 @@ Marking initial_marking(const PtNet& net, Count cases = 1);
 bool enabled(const PtNet& net, const Marking& marking, TransitionId transition);
 /// The marking after firing an enabled transition.
 Marking fired(const PtNet& net, const Marking& marking, TransitionId transition);
+void fire(const PtNet& net, Marking& marking, TransitionId transition);
 /// The marking at the end of a firing sequence, or nothing when some step is not enabled.
 std::optional<Marking> replayed(
     const PtNet& net, Marking marking, std::span<const TransitionId> sequence
@@ -128,6 +129,11 @@ struct Touch {
 /// One `Touch` a place that the transition has to do with, ordered by place.
 std::vector<Touch> touches(const PtNet& net, TransitionId transition);
 std::vector<std::vector<Touch>> all_touches(const PtNet& net);
+
+/// What it takes to hold each transition against all that have to do with its places.
+std::uint64_t neighbours(const PtNet& net, const std::vector<std::vector<Touch>>& touches);
+/// More are not put into memory.
+inline constexpr std::uint64_t neighbours_max = 20'000'000;
 
 /// True when every arc is consume or produce and no place has a capacity: what the theorems about
 /// structure are about. (A read arc counts as plain: it is a consume and a produce.)

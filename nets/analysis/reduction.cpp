@@ -98,7 +98,7 @@ private:
     }
 
     bool drop_dead() {
-        const EmptySiphon siphon = largest_empty_siphon(net(), result_.initial);
+        const EmptySiphon siphon = largest_empty_siphon(net(), result_.initial, budget_);
         if (siphon.dead.empty()) return false;
         std::vector<bool> gone(net().transitions.size(), false);
         for (const auto& dead : siphon.dead)

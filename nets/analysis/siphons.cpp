@@ -61,8 +61,8 @@ Rule trap_rule(const Flow& flow) {
     return {.answers = flow.fills, .answered_by = flow.fillers, .targets = flow.needs};
 }
 
-/// Takes places out of `set` until the rule holds.
-void shrink(Set& set, const Rule& rule) {
+/// Takes places out of `set` until the rule holds; all of them when the time is over first.
+void shrink(Set& set, const Rule& rule, Patience& patience) {
     std::vector<std::size_t> answers(rule.answers.size(), 0);
     std::vector<PlaceId> gone;
     const auto take_targets = [&](std::size_t transition) {
@@ -72,7 +72,7 @@ void shrink(Set& set, const Rule& rule) {
             gone.push_back(place);
         }
     };
-    for (std::size_t t = 0; t < answers.size(); ++t) {
+    for (std::size_t t = 0; t < answers.size() && !patience.over(rule.answers[t].size()); ++t) {
         answers[t] = static_cast<std::size_t>(
             std::ranges::count_if(rule.answers[t], [&](PlaceId place) { return set[place] != 0; })
         );
@@ -83,10 +83,12 @@ void shrink(Set& set, const Rule& rule) {
     while (!gone.empty()) {
         const PlaceId place = gone.back();
         gone.pop_back();
+        if (patience.over(1 + rule.answered_by[place].size())) break;
         for (const TransitionId transition : rule.answered_by[place]) {
             if (answers[transition] > 0 && --answers[transition] == 0) take_targets(transition);
         }
     }
+    if (patience.over(0)) std::ranges::fill(set, std::uint8_t{0});
 }
 
 bool holds_token(const Set& set, const Marking& marking) {
@@ -109,7 +111,7 @@ std::vector<PlaceId> members(const Set& set) {
 class BadSiphonSearch {
 public:
     BadSiphonSearch(const Flow& flow, const Marking& initial, const Budget& budget)
-        : flow_(flow), initial_(initial), budget_(budget) {}
+        : flow_(flow), initial_(initial), budget_(budget), patience_(budget) {}
 
     SiphonTrapAnswer run() {
         Branch all{.allowed = Set(initial_.size(), 1), .required = Set(initial_.size(), 0)};
@@ -128,10 +130,11 @@ public:
             Branch branch = std::move(open_.back());
             open_.pop_back();
             if (auto siphon = look_at(std::move(branch))) {
+                if (patience_.over(0)) return {};
                 return {.answer = SiphonTrap::fails, .siphon = members(*siphon)};
             }
         }
-        if (places_ > search_places_max) return {};
+        if (places_ > search_places_max || patience_.over(0)) return {};
         return {.answer = SiphonTrap::holds, .siphon = {}};
     }
 
@@ -143,16 +146,16 @@ private:
 
     std::optional<Set> look_at(Branch branch) {
         Set& siphon = branch.allowed;
-        shrink(siphon, siphon_rule(flow_));
+        shrink(siphon, siphon_rule(flow_), patience_);
         for (PlaceId place = 0; place < siphon.size(); ++place) {
             if (branch.required[place] != 0 && siphon[place] == 0) return std::nullopt;
         }
         if (std::ranges::none_of(siphon, [](auto in) { return in != 0; })) return std::nullopt;
         Set required_trap = branch.required;
-        shrink(required_trap, trap_rule(flow_));
+        shrink(required_trap, trap_rule(flow_), patience_);
         if (holds_token(required_trap, initial_)) return std::nullopt;
         Set trap = siphon;
-        shrink(trap, trap_rule(flow_));
+        shrink(trap, trap_rule(flow_), patience_);
         if (!holds_token(trap, initial_)) return std::move(siphon);
         for (const PlaceId place : members(trap)) {
             if (branch.required[place] != 0) continue;
@@ -169,6 +172,7 @@ private:
     const Flow& flow_;
     const Marking& initial_;
     const Budget& budget_;
+    Patience patience_;
     std::vector<Branch> open_;
     std::size_t places_ = 0;
 };
@@ -184,12 +188,13 @@ bool weights_are_one(const PtNet& net) {
 
 }  // namespace
 
-EmptySiphon largest_empty_siphon(const PtNet& net, const Marking& initial) {
+EmptySiphon largest_empty_siphon(const PtNet& net, const Marking& initial, const Budget& budget) {
     const Flow flow = flow_of(net);
     Set set(initial.size(), 0);
     for (PlaceId place = 0; place < set.size(); ++place)
         set[place] = initial[place] == 0 ? 1 : 0;
-    shrink(set, siphon_rule(flow));
+    Patience patience(budget);
+    shrink(set, siphon_rule(flow), patience);
     EmptySiphon result{.places = members(set), .dead = {}};
     for (TransitionId t = 0; t < net.transitions.size(); ++t) {
         const auto missing =

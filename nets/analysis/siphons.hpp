@@ -19,7 +19,8 @@ struct EmptySiphon {
     };
     std::vector<Dead> dead;  ///< ordered by transition
 };
-EmptySiphon largest_empty_siphon(const PtNet& net, const Marking& initial);
+/// Nothing when the time is over first.
+EmptySiphon largest_empty_siphon(const PtNet& net, const Marking& initial, const Budget& budget);
 
 enum class SiphonTrap : std::uint8_t {
     holds,       ///< every siphon contains a trap that holds a token

@@ -62,12 +62,17 @@ std::vector<PlaceId> CaseEnd::changed_resources(const Marking& marking) const {
 }
 
 Soundness soundness(
-    const PtNet& net, const StateSpace& space, const Components& components, Count cases
+    const PtNet& net, const StateSpace& space, const Components& components, const Budget& budget
 ) {
-    const CaseEnd end(net, cases);
+    const CaseEnd end(net, budget.limits().cases);
     std::vector<std::uint8_t> over(space.states.size());
     Soundness result;
+    Patience patience(budget);
     for (StateId state = 0; state < space.states.size(); ++state) {
+        if (patience.over(4 * net.places.size())) {
+            result.complete = false;
+            return result;
+        }
         const Marking marking = space.marking(state);
         over[state] = end.over(marking) ? 1 : 0;
         const bool dead = space.edge_range(state).first == space.edge_range(state).second;
@@ -78,9 +83,11 @@ Soundness soundness(
             result.drained = state;
         }
     }
-    result.cannot_complete = first_state_not_reaching(space, components, [&](StateId state) {
-        return over[state] != 0;
-    });
+    const NotReaching found = first_state_not_reaching(
+        space, components, [&](StateId state) { return over[state] != 0; }, budget
+    );
+    result.cannot_complete = found.first;
+    result.complete = found.complete;
     return result;
 }
 

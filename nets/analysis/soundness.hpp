@@ -41,9 +41,12 @@ struct Soundness {
     std::optional<StateId> improper;
     /// The cases are over, but a resource place holds another number than before.
     std::optional<StateId> drained;
+    /// False: the time was over. What was found is so; what was not found is not known.
+    bool complete = true;
 };
+/// Of the cases that the budget names.
 Soundness soundness(
-    const PtNet& net, const StateSpace& space, const Components& components, Count cases
+    const PtNet& net, const StateSpace& space, const Components& components, const Budget& budget
 );
 
 }  // namespace nets::analysis

@@ -16,6 +16,9 @@ constexpr std::uint64_t transitions_between_looks = 4'000'000;
 constexpr std::size_t words_between_looks = 4'000'000;  ///< of successors written
 constexpr std::size_t batch_words_max = 500'000;
 
+constexpr std::uint64_t tried_max = 20'000'000;  ///< transitions, between two looks at the clock
+constexpr std::uint64_t selection_costs = 16;    ///< of stubborn sets, for each transition
+
 class Explorer {
 public:
     Explorer(
@@ -74,7 +77,9 @@ private:
 
     /// Ends in the midst of a state where that one has too many successors, and goes on there.
     void fill_batch() {
-        while (batch_.size() < batch_edges && next_ < space_.states.size()) {
+        std::uint64_t tried = 0;
+        while (batch_.size() < batch_edges && next_ < space_.states.size() && tried < tried_max) {
+            tried += space_.packing.transitions() * (stubborn_ == nullptr ? 1 : selection_costs);
             const std::uint64_t* state = space_.states[next_];
             if (stubborn_ != nullptr && at_ == 0) select(state);
             const std::size_t before = batch_.size();

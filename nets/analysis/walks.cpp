@@ -154,6 +154,11 @@ private:
 Walks random_walks(
     const PtNet& net, const Marking& initial, Budget& budget, const WalkOptions& options
 ) {
+    if (neighbours(net, all_touches(net)) > neighbours_max) {
+        return {
+            .place_max = initial, .fires = std::vector<std::uint8_t>(net.transitions.size(), 0)
+        };
+    }
     return Walker(net, initial, budget, options).run();
 }
 

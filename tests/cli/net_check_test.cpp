@@ -2,6 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <string>
+#include <unistd.h>
+
 using tests::cli::Json;
 using tests::cli::Lab;
 
@@ -109,4 +116,64 @@ TEST_CASE("forcing what has no errors leaves no mark in the log") {
     net["transitions"]["weigh"].erase("fail");
     CHECK(lab.run({"net", "deploy", "-", "--force"}, net.dump()).exit == 0);
     CHECK_FALSE(lab.events().back().at("data").at("info").contains("forced"));
+}
+
+namespace {
+
+/// So many places that each hold a token or not, one for itself: two to the power of that states.
+std::string switches(int count) {
+    std::string text =
+        R"(<pnml xmlns="http://www.pnml.org/version-2009/grammar/pnml">
+  <net id="switches" type="http://www.pnml.org/version-2009/grammar/ptnet"><page id="p">)";
+    const std::string one =
+        R"(<place id="aN"><initialMarking><text>1</text></initialMarking></place><place id="bN"/>
+  <transition id="tN"/><transition id="uN"/>
+  <arc id="1N" source="aN" target="tN"/><arc id="2N" source="tN" target="bN"/>
+  <arc id="3N" source="bN" target="uN"/><arc id="4N" source="uN" target="aN"/>)";
+    for (int n = 0; n < count; ++n) {
+        for (const char c : one)
+            text += c == 'N' ? std::to_string(n) : std::string(1, c);
+    }
+    return text + "</page></net></pnml>";
+}
+
+}  // namespace
+
+TEST_CASE("a long net check shows how far it is and ends at once when it is interrupted") {
+    Lab lab;
+    const auto file = lab.write("switches.pnml", switches(40));
+    // Progress is shown on a terminal only.
+    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    REQUIRE(terminal >= 0);
+    REQUIRE(::grantpt(terminal) == 0);
+    REQUIRE(::unlockpt(terminal) == 0);
+    std::array<char, 128> name{};
+    REQUIRE(::ptsname_r(terminal, name.data(), name.size()) == 0);
+    tests::cli::Process check(
+        {.arguments =
+             {"net", "check", "--pnml", file, "--max-states", "4000000000", "--max-memory", "1000"},
+         .environment = {},
+         .out = lab.path("out"),
+         .err = name.data()}
+    );
+    std::string shown;
+    tests::cli::await("progress on the terminal", [&] {
+        std::array<char, 4096> more{};
+        const auto read = ::read(terminal, more.data(), more.size());
+        if (read > 0) shown.append(more.data(), static_cast<std::size_t>(read));
+        return shown.contains("states (states)");
+    });
+    CHECK(check.running());
+    check.send(SIGINT);
+    CHECK(check.wait() == 128 + SIGINT);
+    ::close(terminal);
+}
+
+TEST_CASE("a net check whose time is over answers with what it knows") {
+    Lab lab;
+    const auto file = lab.write("switches.pnml", switches(40));
+    const auto report =
+        lab.json({"net", "check", "--pnml", file, "--time", "300ms", "--max-states", "4000000000"});
+    CHECK(report.at("stopped") == "time");
+    CHECK(report.at("bounded") == true);
 }

@@ -68,7 +68,7 @@ inline std::optional<Graph> explore(
     std::map<Marking, std::size_t> index{{initial, 0}};
     for (std::size_t state = 0; state < graph.states.size(); ++state) {
         for (TransitionId t = 0; t < net.transitions.size(); ++t) {
-            const auto after = fire(net, graph.states[state], t);
+            const auto after = naive::fire(net, graph.states[state], t);
             if (!after) continue;
             const auto [at, fresh] = index.try_emplace(*after, graph.states.size());
             if (fresh) {
