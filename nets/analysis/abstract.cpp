@@ -5,6 +5,7 @@
 #include "nets/analysis/unfolding.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,21 +23,26 @@ public:
         made_.notes = unfolding.notes;
     }
 
-    /// The transitions that telling values apart would make too many of.
-    std::vector<const Transition*> run() {
+    struct TooMany {
+        std::vector<const Transition*> of{};  ///< transitions that would become too many
+        bool in_all = false;                  ///< ... as they all do together
+    };
+    /// Where telling values apart goes too far.
+    TooMany run() {
         made_.net.name = net_.name;
         add_places();
-        std::vector<const Transition*> too_wide;
+        TooMany too_many;
         std::size_t told_apart = 0;
         for (TransitionIndex t = 0; t < net_.transitions.size(); ++t) {
             const Transition& transition = net_.transitions[t];
             if (std::holds_alternative<Link>(transition.action)) continue;
             const Widened done = add_transition(net_, t, unfolding_, made_);
             told_apart += done.made;
-            if (done.too_wide || told_apart > kept_apart_max) too_wide.push_back(&transition);
-            if (told_apart > kept_apart_max) break;
+            if (done.too_wide) too_many.of.push_back(&transition);
+            too_many.in_all = told_apart > kept_apart_max;
+            if (too_many.in_all) break;
         }
-        return too_wide;
+        return too_many;
     }
 
     PtNet finished() && {
@@ -88,10 +94,8 @@ private:
     AbstractNet made_;
 };
 
-void give_up(
-    const std::vector<const Transition*>& too_wide, std::size_t round, Unfolding& unfolding
-) {
-    for (const Transition* const transition : too_wide) {
+void give_up(const Abstracter::TooMany& too_many, bool all, Unfolding& unfolding) {
+    for (const Transition* const transition : too_many.of) {
         unfolding.notes.add(
             {.kind = Abstraction::Kind::data,
              .element = transition->name,
@@ -99,7 +103,16 @@ void give_up(
         );
         unfolding.fold_back(*transition);
     }
-    if (round + 1 < rounds_max) return;
+    if (too_many.in_all) {
+        unfolding.notes.add(
+            {.kind = Abstraction::Kind::data,
+             .what = fmt::format(
+                 "values in tokens are not told apart: it would take more than {} transitions",
+                 kept_apart_max
+             )}
+        );
+    }
+    if (!all && !too_many.in_all) return;
     for (auto& place : unfolding.places)
         place.reset();
 }
@@ -110,9 +123,9 @@ PtNet abstracted(const Net& net, Values values) {
     Unfolding unfolding = values == Values::told_apart ? unfolding_of(net) : folded(net);
     for (std::size_t round = 0;; ++round) {
         Abstracter abstracter(net, unfolding);
-        const auto too_wide = abstracter.run();
-        if (too_wide.empty()) return std::move(abstracter).finished();
-        give_up(too_wide, round, unfolding);
+        const auto too_many = abstracter.run();
+        if (too_many.of.empty() && !too_many.in_all) return std::move(abstracter).finished();
+        give_up(too_many, round + 1 >= rounds_max, unfolding);
     }
 }
 

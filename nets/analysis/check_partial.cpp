@@ -167,6 +167,7 @@ void answer_by_reduction(CheckRun& run) {
         }
     }
     if (run.decided(Property::deadlock_free)) return;
+    if (run.budget.out_of_time()) return;
     if (neighbours(small.net, all_touches(small.net)) > neighbours_max) return;
     const StubbornSets stubborn(small.net);
     // A net that grows without end has no last marking to come to.
@@ -203,11 +204,10 @@ void check_partial(CheckRun& run, const StateSpace& space) {
     }
     answer_by_partial_graph(run, space);
     if (run.net.start) check_soundness_partly(run, space);
-    answer_by_structure(run);
-    answer_by_walks(run);
-    if (!run.decided(Property::deadlock_free) || !run.decided(Property::live)) {
-        answer_by_reduction(run);
-    }
+    if (!run.budget.out_of_time()) answer_by_structure(run);
+    if (!run.budget.out_of_time()) answer_by_walks(run);
+    const bool open = !run.decided(Property::deadlock_free) || !run.decided(Property::live);
+    if (open && !run.budget.out_of_time()) answer_by_reduction(run);
     answer_quasi_live(run);
 }
 

@@ -64,6 +64,15 @@ void report_dead(CheckRun& run) {
         );
     }
     if (run.siphon.dead.empty()) return;
+    for (const EmptySiphon::Dead& dead : run.siphon.dead) {
+        const PtTransition& transition = run.net.transitions[dead.transition];
+        if (transition.never.empty()) continue;
+        return run.answer(
+            Property::quasi_live,
+            Answer::refuted,
+            fmt::format("transition '{}': {}", real_name(transition), transition.never)
+        );
+    }
     run.answer(
         Property::quasi_live,
         Answer::refuted,

@@ -111,7 +111,9 @@ std::string abstracted_lines(const std::vector<Abstraction>& abstracted) {
         auto at =
             std::ranges::find(lines, abstraction.what, [](const auto& line) { return line.first; });
         if (at == lines.end()) at = lines.insert(at, {abstraction.what, {}});
-        at->second.push_back("'" + abstraction.element + "'");
+        at->second.push_back(
+            abstraction.element.empty() ? "the net" : "'" + abstraction.element + "'"
+        );
     }
     std::string text;
     for (const auto& [what, elements] : lines) {

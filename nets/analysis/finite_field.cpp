@@ -15,6 +15,8 @@ namespace {
 
 using base::Json;
 
+constexpr std::size_t references_max = 32;
+
 /// Keywords that say nothing, or that are looked at here.
 constexpr auto harmless = std::to_array<std::string_view>(
     {"$schema",
@@ -41,12 +43,6 @@ bool only_harmless(const Json& schema) {
     return std::ranges::all_of(schema.items(), [](const auto& member) {
         return std::ranges::find(harmless, member.key()) != harmless.end();
     });
-}
-
-/// The schema itself, or what it is a reference to.
-const Json* behind(const Json& root, const Json& schema) {
-    const Json* const found = shape::View{&root, &schema}.resolved().schema;
-    return found != nullptr && found->is_object() ? found : nullptr;
 }
 
 bool demands(const Json& schema, const std::string& field) {
@@ -111,7 +107,29 @@ std::optional<std::vector<Json>> listed_values(const Json& schema) {
     return values;
 }
 
+/// Beside a reference these add nothing to what it says.
+bool only_refers(const Json& schema) {
+    constexpr auto beside = std::to_array<std::string_view>(
+        {"$ref", "$defs", "definitions", "$schema", "$comment", "title", "description"}
+    );
+    return schema.contains("$ref") && std::ranges::all_of(schema.items(), [&](const auto& member) {
+               return std::ranges::find(beside, member.key()) != beside.end();
+           });
+}
+
 }  // namespace
+
+const Json* referred(const Json& root, const Json& schema) {
+    const Json* at = &schema;
+    for (std::size_t i = 0; i < references_max && at != nullptr && at->is_object(); ++i) {
+        if (!only_refers(*at)) return at;
+        const Json reference{{"$ref", (*at)["$ref"]}};
+        const Json* const next = shape::View{&root, &reference}.resolved().schema;
+        if (next == &reference) return nullptr;
+        at = next;
+    }
+    return nullptr;
+}
 
 std::optional<std::size_t> FiniteField::index_of(const cel::Value& value) const {
     const auto at = std::ranges::find(values, value);
@@ -130,7 +148,7 @@ std::optional<std::size_t> FiniteField::index_in(const Json& token) const {
 
 std::optional<FiniteField> finite_field(const Json& schema, const Path& path) {
     FiniteField result{.path = path};
-    const Json* at = behind(schema, schema);
+    const Json* at = referred(schema, schema);
     for (const std::string& name : path) {
         if (at == nullptr || !demands(*at, name)) return std::nullopt;
         result.exact =
@@ -139,7 +157,7 @@ std::optional<FiniteField> finite_field(const Json& schema, const Path& path) {
         if (properties == at->end() || !properties->is_object() || !properties->contains(name)) {
             return std::nullopt;
         }
-        at = behind(schema, (*properties)[name]);
+        at = referred(schema, (*properties)[name]);
     }
     if (at == nullptr) return std::nullopt;
     auto values = listed_values(*at);

@@ -28,6 +28,10 @@ struct FiniteField {
     [[nodiscard]] std::optional<std::size_t> index_in(const base::Json& token) const;
 };
 
+/// The schema itself or, where it only refers to another within `root`, that one. Null where it is
+/// no object or cannot be found.
+const base::Json* referred(const base::Json& root, const base::Json& schema);
+
 /// Nothing unless the schema demands an object with the field at each step of the path, and names
 /// the values by `enum`, `const` or the type `boolean`.
 std::optional<FiniteField> finite_field(const base::Json& schema, const Path& path);

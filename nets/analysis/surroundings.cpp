@@ -24,6 +24,7 @@ public:
         add_ends();
         feed_from_outside();
         note_priorities();
+        note_read_while_running();
     }
 
 private:
@@ -136,6 +137,52 @@ private:
                  .what = "may fire before a transition of higher priority"}
             );
         }
+    }
+
+    /// A firing that takes its time does not hold what it has read: when somebody takes that, and
+    /// is stopped by or empties what the firing makes in the end, no order of whole firings is the
+    /// same.
+    void note_read_while_running() {
+        std::vector<const Transition*> taken_by(net_.places.size(), nullptr);
+        std::vector<bool> taken_by_more(net_.places.size(), false);
+        std::vector<bool> watched(net_.places.size(), false);
+        for (const Transition& transition : net_.transitions) {
+            for (const InputArc& arc : transition.in) {
+                const bool takes = arc.kind == ArcKind::consume || arc.kind == ArcKind::reset;
+                if (takes && taken_by[arc.place] != nullptr && taken_by[arc.place] != &transition)
+                    taken_by_more[arc.place] = true;
+                if (takes) taken_by[arc.place] = &transition;
+                if (!arc.binds()) watched[arc.place] = true;
+            }
+        }
+        for (const Transition& transition : net_.transitions) {
+            const bool lasts = !std::holds_alternative<Map>(transition.action) &&
+                               !std::holds_alternative<Link>(transition.action) &&
+                               !is_timer(transition);
+            const bool loses = std::ranges::any_of(transition.in, [&](const InputArc& arc) {
+                const Transition* const by = taken_by[arc.place];
+                return arc.kind == ArcKind::read &&
+                       (taken_by_more[arc.place] || (by != nullptr && by != &transition));
+            });
+            if (!lasts || !loses || !makes_watched(transition, watched)) continue;
+            into_.notes.add(
+                {.kind = Abstraction::Kind::time,
+                 .element = transition.name,
+                 .what =
+                     "while it runs, what it has read may be taken: each firing is tried as one "
+                     "step",
+                 .narrows = true}
+            );
+        }
+    }
+
+    static bool makes_watched(const Transition& transition, const std::vector<bool>& watched) {
+        const auto any = [&](const Outputs& outputs) {
+            return std::ranges::any_of(outputs.rules, [&](const OutputRule& rule) {
+                return watched[rule.place];
+            });
+        };
+        return any(transition.out) || (transition.fail && any(*transition.fail));
     }
 
     const Net& net_;

@@ -1,5 +1,6 @@
 #include "nets/analysis/token_domain.hpp"
 
+#include "nets/analysis/finite_field.hpp"
 #include "nets/cel/parser.hpp"
 
 #include <nlohmann/json.hpp>
@@ -68,14 +69,12 @@ std::string another(const std::vector<Json>& constants) {
     return text;
 }
 
-using Path = std::vector<std::string>;
-
 struct Field {
     std::vector<Json> constants{};
-    bool truth = false;     ///< used as a condition by itself
-    bool ordered = false;   ///< compared by < and its kin
-    bool presence = false;  ///< asked whether it is there
-    std::vector<Json> only{};
+    bool truth = false;                       ///< used as a condition by itself
+    bool ordered = false;                     ///< compared by < and its kin
+    bool presence = false;                    ///< asked whether it is there
+    std::optional<std::vector<Json>> only{};  ///< the values that the schema lists
 };
 using Fields = std::map<Path, Field>;
 
@@ -176,29 +175,27 @@ private:
 
 void restrict_to(const Json& schema, Fields& fields) {
     for (auto& [path, field] : fields) {
-        const Json* at = &schema;
+        const Json* at = referred(schema, schema);
         for (const std::string& name : path) {
-            const auto properties = at->is_object() ? at->find("properties") : at->end();
-            if (!at->is_object() || properties == at->end() || !properties->is_object() ||
-                !properties->contains(name)) {
-                at = nullptr;
-                break;
-            }
-            at = &(*properties)[name];
+            if (at == nullptr) break;
+            const auto properties = at->find("properties");
+            const bool there =
+                properties != at->end() && properties->is_object() && properties->contains(name);
+            at = there ? referred(schema, (*properties)[name]) : nullptr;
         }
-        if (at == nullptr || !at->is_object()) continue;
+        if (at == nullptr) continue;
         if (at->contains("enum") && (*at)["enum"].is_array()) {
-            field.only.assign((*at)["enum"].begin(), (*at)["enum"].end());
+            field.only.emplace((*at)["enum"].begin(), (*at)["enum"].end());
         } else if (at->contains("const")) {
-            field.only = {(*at)["const"]};
+            field.only.emplace({(*at)["const"]});
         }
     }
 }
 
 /// False: which values matter cannot be said.
 bool values_of(const Field& field, std::vector<Json>& values) {
-    if (!field.only.empty()) {
-        values = field.only;
+    if (field.only) {
+        values = *field.only;
         return true;
     }
     const auto all = [&](auto is) {

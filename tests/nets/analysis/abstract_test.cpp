@@ -246,6 +246,24 @@ TEST_CASE("a computed number of tokens is tried up to a limit, and proves where 
     CHECK(answer(many, Property::bounded) == Answer::unknown);
 }
 
+TEST_CASE("what a running firing has read may be taken: where that matters nothing is proved") {
+    const std::string places = three_places + R"(, "a": {}, "r": {}, "o": {})";
+    const auto net = [&](const std::string& action) {
+        return compiled(
+            places,
+            R"("split": {"in": {"x": "in"}, "out": {"a": "${x}", "r": "${x}"}},
+               "slow": {"in": {"a": "a", "r": {"place": "r", "arc": "read"}}, )" +
+                action + R"( "out": {"o": 1}},
+               "take": {"in": {"r": "r", "o": {"place": "o", "arc": "inhibit"}}, "out": {"out": 1}},
+               "both": {"in": {"r": "r", "o": "o"}, "out": {"out": 1}})"
+        );
+    };
+    const auto slow = analysis::check(net(R"("call": {"toolId": "tool"},)"), {});
+    CHECK(answer(slow, Property::one_safe) == Answer::unknown);
+    const auto at_once = analysis::check(net(""), {});
+    CHECK(answer(at_once, Property::one_safe) == Answer::proved);
+}
+
 TEST_CASE("an age and an order depend on time and data, not on the net") {
     const auto report = analysis::check(
         compiled(

@@ -245,6 +245,56 @@ TEST_CASE("nested fields, a token that is the value, booleans and constants are 
     CHECK(constant.abstracted.empty());
 }
 
+TEST_CASE("references within a schema are followed, and an empty list has no value") {
+    const std::string referring =
+        R"("in": {"schema": {"$ref": "#/$defs/a", "$defs": {"b": {"enum": ["p", "q"]},
+            "a": {"type": "object", "required": ["s"], "properties": {"s": {"$ref": "#/$defs/b"}}}}}})";
+    const auto report = checked(
+        referring + ends,
+        guarded("a", "x.s == 'p'", "out") + "," + guarded("b", "x.s == 'q'", "bad")
+    );
+    CHECK(verdict(report, Property::sound).answer == Answer::proved);
+    CHECK(report.abstracted.empty());
+    CHECK(finding(report, "guards_gap") == nullptr);
+    const auto none = checked(place("in", "[]") + ends, guarded("a", "x.status == 'p'", "out"));
+    CHECK(finding(none, "guards_gap") == nullptr);
+}
+
+TEST_CASE("a schema that may rule a listed value out makes no sequence certain") {
+    const auto report = checked(
+        R"("in": {"schema": {"type": "object", "required": ["status"], "not": {"required": ["x"]},
+            "properties": {"status": {"enum": ["new", "paid"]}}}})" +
+            ends,
+        guarded("a", "x.status == 'paid'", "out")
+    );
+    const auto& completes = verdict(report, Property::option_to_complete);
+    REQUIRE(completes.answer == Answer::refuted);
+    CHECK_FALSE(completes.trace->certain);
+}
+
+TEST_CASE("more ways than a net may have are not told apart at all") {
+    std::string places = place("in", R"(["a", "b", "c", "d", "e", "f", "g", "h"])");
+    std::string transitions;
+    std::string before = "in";
+    for (int n = 0; n < 2'600; ++n) {
+        const std::string next = fmt::format("p{}", n);
+        places += "," + place(next, R"(["a", "b", "c", "d", "e", "f", "g", "h"])");
+        transitions += fmt::format(
+            R"({}"t{}": {{"in": {{"x": "{}"}}, "guard": "x.status != 'z'", "out": {{"{}": "${{x}}"}}}})",
+            n > 0 ? "," : "",
+            n,
+            before,
+            next
+        );
+        before = next;
+    }
+    const auto net = analysis::abstracted(net_of(places + ends, transitions), Values::told_apart);
+    CHECK(net.transitions.size() == 2'600);
+    CHECK(std::ranges::any_of(net.abstracted, [](const auto& made) {
+        return made.element.empty() && made.what.contains("more than 20000");
+    }));
+}
+
 TEST_CASE("values of different kinds are different, and numbers are what they are worth") {
     const auto report = checked(
         place("in", R"([1, "1", true, null, 1.0])") + ends,
