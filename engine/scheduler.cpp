@@ -7,6 +7,25 @@ namespace engine {
 
 using places::Slot;
 
+namespace {
+
+// Where every firing puts as many tokens into the same places, another binding finds no more room.
+bool varies(const nets::Transition& rules) {
+    const auto chosen = [](const nets::OutputRule& rule) {
+        return rule.when || rule.each || rule.otherwise;
+    };
+    const auto gives_room = [&](const nets::InputArc& arc) {
+        if (arc.kind == nets::ArcKind::reset) return true;
+        if (arc.kind != nets::ArcKind::consume) return false;
+        return std::ranges::find(rules.out.rules, arc.place, &nets::OutputRule::place) !=
+               rules.out.rules.end();
+    };
+    return std::ranges::any_of(rules.out.rules, chosen) ||
+           std::ranges::any_of(rules.in, gives_room);
+}
+
+}  // namespace
+
 Scheduler::Scheduler(State& state) : state_(state) {}
 
 Scheduler::~Scheduler() = default;
@@ -21,6 +40,7 @@ void Scheduler::rebuild() {
     for (places::PlaceId place = 0; place < state_.store.place_count(); ++place)
         state_.store.place(place).watched = false;
     watchers_.assign(state_.store.place_count(), {});
+    room_watchers_.assign(state_.store.place_count(), {});
     ripening_ = {};
     heap_ = {};
     for (TransitionId id = 0; id < state_.transitions.size(); ++id)
@@ -59,6 +79,7 @@ void Scheduler::attach(TransitionId id) {
     if (std::holds_alternative<nets::Link>(rules.action)) return;
     runtime->id = id;
     runtime->search = searched(rules);
+    runtime->varies = varies(rules);
     runtime->parked.resize(rules.in.size());
     runtime->woken.resize(rules.in.size());
     for (std::size_t i = 0; i < rules.in.size(); ++i) {
@@ -67,7 +88,8 @@ void Scheduler::attach(TransitionId id) {
         runtime->sources.push_back(made);
         if (nets::is_timer(rules)) continue;  // it looks when its time has come
         if (arc.kind == nets::ArcKind::inhibit) {
-            watch(made.place, id);
+            state_.store.place(made.place).watched = true;
+            watch(watchers_, made.place, id);
             runtime->sees_all |= arc.any_case;
         }
         if (!arc.binds()) continue;
@@ -76,8 +98,10 @@ void Scheduler::attach(TransitionId id) {
     }
     if (rules.or_join) {
         runtime->arrivals = arrival_net(state_, id);
-        for (const auto place : runtime->arrivals->places)
-            watch(place, id);
+        for (const auto place : runtime->arrivals->places) {
+            state_.store.place(place).watched = true;
+            watch(watchers_, place, id);
+        }
     }
     runtimes_[id] = std::move(runtime);
 }
@@ -97,9 +121,10 @@ ArcSource Scheduler::source(const Deployment& deployment, const nets::InputArc& 
     return made;
 }
 
-void Scheduler::watch(places::PlaceId place, TransitionId id) {
-    state_.store.place(place).watched = true;
-    auto& watchers = watchers_[place];
+void Scheduler::watch(
+    std::vector<std::vector<TransitionId>>& by_place, places::PlaceId place, TransitionId id
+) {
+    auto& watchers = by_place[place];
     if (std::ranges::find(watchers, id) == watchers.end()) watchers.push_back(id);
 }
 
@@ -133,12 +158,13 @@ bool Scheduler::at_capacity(TransitionId id) const {
 
 bool Scheduler::has_candidates(const Runtime& runtime) {
     return !runtime.ready.empty() ||
+           std::ranges::any_of(runtime.rooms, [](const auto& queue) { return queue.woken > 0; }) ||
            std::ranges::any_of(runtime.woken, [](std::size_t count) { return count > 0; });
 }
 
 void Scheduler::push(TransitionId id) {
     Runtime& runtime = *runtimes_[id];
-    if (runtime.in_heap || runtime.full || runtime.room || !has_candidates(runtime)) return;
+    if (runtime.in_heap || runtime.full || !has_candidates(runtime)) return;
     // First enabled: it queues up behind those that wait already.
     if (runtime.stamp == 0) runtime.stamp = ++clock_;
     runtime.in_heap = true;
@@ -149,6 +175,7 @@ std::optional<Candidate> Scheduler::take_candidate(
     Runtime& runtime, std::optional<std::size_t>& woken_arc
 ) {
     // Those woken have waited longer than those that just came.
+    if (auto candidate = take_roomy(runtime)) return candidate;
     for (std::size_t arc = 0; arc < runtime.woken.size(); ++arc) {
         auto& queue = runtime.parked[arc];
         while (runtime.woken[arc] > 0 && !queue.empty()) {
@@ -163,9 +190,12 @@ std::optional<Candidate> Scheduler::take_candidate(
         }
         runtime.woken[arc] = 0;
     }
-    if (!runtime.ready.empty()) {
+    while (!runtime.ready.empty()) {
         Candidate candidate = std::move(runtime.ready.front());
         runtime.ready.pop_front();
+        const auto found = runtime.standing.find(candidate);
+        // One that came to want room meanwhile waits for that.
+        if (found != runtime.standing.end() && found->second.where == at_room) continue;
         return candidate;
     }
     return std::nullopt;
@@ -360,6 +390,12 @@ void Scheduler::sweep(Runtime& runtime) {
         });
         runtime.woken[arc] = std::min(runtime.woken[arc], runtime.parked[arc].size());
     }
+    for (auto& queue : runtime.rooms) {
+        std::erase_if(queue.parked, [&](const Parked& parked) {
+            return !in_want(runtime, parked);
+        });
+        queue.woken = std::min(queue.woken, queue.parked.size());
+    }
     boost::unordered::erase_if(runtime.cases_of_key, [&](auto& entry) {
         std::erase_if(entry.second, [&](std::uint64_t case_seq) {
             return !runtime.standing.contains(Candidate{case_seq, entry.first});
@@ -386,7 +422,12 @@ void Scheduler::put_back(const Enabled& fired) {
 Scheduler::Waiting Scheduler::waiting(TransitionId transition) const {
     if (transition >= runtimes_.size() || !runtimes_[transition]) return {};
     const Runtime& runtime = *runtimes_[transition];
-    return {at_capacity(transition), runtime.room, claims_[transition]};
+    Waiting made{at_capacity(transition), {}, claims_[transition]};
+    for (const auto& queue : runtime.rooms) {
+        const auto waits = [&](const Parked& parked) { return in_want(runtime, parked); };
+        if (std::ranges::any_of(queue.parked, waits)) made.rooms.push_back(queue.place);
+    }
+    return made;
 }
 
 std::vector<Scheduler::Held> Scheduler::held(TransitionId transition, std::size_t max) const {

@@ -63,8 +63,9 @@ public:
     [[nodiscard]] std::optional<Enabled> peek(TransitionId id, base::Timestamp now) const;
     /// The candidate fired: it queues up again behind the others of its transition.
     void put_back(const Enabled& fired);
-    /// The candidate could not fire for want of room in the place: it goes first when there is
-    /// some.
+    /// The candidate could not fire for want of room in the place: it is tried again, before those
+    /// that come later, when there is some or when what it would bind changes. Others of its
+    /// transition go on.
     void wait_for_room(const Enabled& held, places::PlaceId place);
 
     /// An operation or a claim holds its answer until there is room for it in the place. Until
@@ -79,7 +80,7 @@ public:
 
     struct Waiting {
         bool concurrency = false;
-        std::optional<places::PlaceId> room;
+        std::vector<places::PlaceId> rooms;  ///< that some of its cases wait for
         std::uint64_t claims = 0;
     };
     [[nodiscard]] Waiting waiting(TransitionId transition) const;
@@ -95,6 +96,7 @@ private:
     static constexpr std::size_t candidates_peeked_max = 10'000;
     static constexpr std::uint32_t in_ready = ~std::uint32_t{0};
     static constexpr std::uint32_t at_guard = in_ready - 1;
+    static constexpr std::uint32_t at_room = in_ready - 2;
 
     struct CandidateHash {
         std::size_t operator()(const Candidate& candidate) const noexcept {
@@ -112,6 +114,12 @@ private:
         Candidate candidate;
         std::uint64_t ticket = 0;
     };
+    // Candidates that wait for room in one place, and how many of them may be tried.
+    struct RoomQueue {
+        places::PlaceId place = 0;
+        std::deque<Parked> parked;
+        std::size_t woken = 0;
+    };
     struct Runtime {
         TransitionId id = 0;
         std::shared_ptr<const Deployment> deployment;
@@ -123,8 +131,9 @@ private:
         std::optional<ArrivalNet> arrivals;  ///< of an or-join
         std::uint64_t stamp = 0;
         bool in_heap = false;
-        bool full = false;  ///< held back by its concurrency, or by a pause
-        std::optional<places::PlaceId> room;
+        bool full = false;    ///< held back by its concurrency, or by a pause
+        bool varies = false;  ///< where its tokens go depends on what it binds
+        std::vector<RoomQueue> rooms;
         std::deque<Candidate> ready;
         boost::unordered_map<Candidate, Standing, CandidateHash> standing;
         std::vector<std::deque<Parked>> parked;  ///< by arc
@@ -153,9 +162,15 @@ private:
 
     void attach(TransitionId id);
     ArcSource source(const Deployment& deployment, const nets::InputArc& arc);
-    void watch(places::PlaceId place, TransitionId id);
+    static void watch(
+        std::vector<std::vector<TransitionId>>& by_place, places::PlaceId place, TransitionId id
+    );
     void left(const places::Change& change);
     void room_in(places::PlaceId place);
+    std::optional<Candidate> take_roomy(Runtime& runtime);
+    /// A token that a candidate in want of room would bind came or went.
+    void look_again(TransitionId id, base::CaseId of);
+    [[nodiscard]] static bool in_want(const Runtime& runtime, const Parked& parked);
     [[nodiscard]] BindRequest request(const Runtime& runtime, const Candidate& candidate) const;
     void detach(TransitionId id);
     void arrived(const places::Change& change);
@@ -187,12 +202,13 @@ private:
     [[nodiscard]] bool at_capacity(TransitionId id) const;
 
     State& state_;
-    std::vector<std::unique_ptr<Runtime>> runtimes_;       ///< by TransitionId; null = not active
-    std::vector<std::vector<Reader>> readers_;             ///< by PlaceId
-    std::vector<std::vector<TransitionId>> room_waiters_;  ///< by PlaceId
-    std::vector<std::set<places::Holder>> room_queues_;    ///< by PlaceId: who has its answer
-    std::map<places::Holder, places::PlaceId> in_queue_;   ///< where it stands in `room_queues_`
-    std::set<places::Holder> roomy_;                       ///< to be looked at
+    std::vector<std::unique_ptr<Runtime>> runtimes_;        ///< by TransitionId; null = not active
+    std::vector<std::vector<Reader>> readers_;              ///< by PlaceId
+    std::vector<std::vector<TransitionId>> room_waiters_;   ///< by PlaceId
+    std::vector<std::set<places::Holder>> room_queues_;     ///< by PlaceId: who has its answer
+    std::map<places::Holder, places::PlaceId> in_queue_;    ///< where it stands in `room_queues_`
+    std::set<places::Holder> roomy_;                        ///< to be looked at
+    std::vector<std::vector<TransitionId>> room_watchers_;  ///< the same, of those in want of room
     std::vector<std::vector<TransitionId>> watchers_;  ///< by PlaceId: whom a token's leaving wakes
     struct Ripening {
         base::Timestamp at;

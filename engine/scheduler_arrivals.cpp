@@ -16,6 +16,7 @@ void Scheduler::absorb() {
         readers_.resize(state_.store.place_count());
         room_waiters_.resize(state_.store.place_count());
         watchers_.resize(state_.store.place_count());
+        room_watchers_.resize(state_.store.place_count());
     }
     for (const auto& change : changes) {
         switch (change.kind) {
@@ -53,6 +54,8 @@ std::optional<base::Timestamp> Scheduler::next_ripe() const {
 
 // A token is gone: what it kept from happening may happen now.
 void Scheduler::left(const places::Change& change) {
+    for (const auto id : room_watchers_[change.place])
+        look_again(id, runtimes_[id]->sees_all ? base::CaseId{} : change.case_id);
     for (const auto id : watchers_[change.place]) {
         Runtime& runtime = *runtimes_[id];
         if (!runtime.keyed && !runtime.sees_all && change.case_id) {
@@ -133,6 +136,8 @@ void Scheduler::offer(
     if (runtime.rules().guard && !runtime.search) freshen(standing, arc, token);
     if (made) {
         standing.where = at_guard;
+    } else if (standing.where == at_room) {
+        if (!runtime.varies) return;  // it would want the same room
     } else if (standing.where == in_ready ||
                (standing.where != at_guard && standing.where != arc)) {
         return;  // queued already, or it misses something on another arc
@@ -156,6 +161,7 @@ void Scheduler::wake_all(TransitionId id, std::size_t arc, base::TokenId token, 
             if (standing.where == at_guard) make_ready(id, candidate, standing);
         }
     }
+    look_again(id, of);
     push(id);
 }
 

@@ -1,5 +1,6 @@
 #include "engine/scheduler.hpp"
 
+#include <algorithm>
 #include <utility>
 
 // Who waits for room in a place with a capacity.
@@ -8,14 +9,71 @@ namespace engine {
 void Scheduler::wait_for_room(const Enabled& held, places::PlaceId place) {
     Runtime* runtime = runtimes_[held.transition].get();
     if (runtime == nullptr) return;
-    auto& standing = runtime->standing[held.candidate];
-    if (standing.where != in_ready) {
-        standing.where = in_ready;
-        runtime->ready.push_front(held.candidate);
+    auto queue = std::ranges::find(runtime->rooms, place, &RoomQueue::place);
+    if (queue == runtime->rooms.end()) {
+        for (const auto& source : runtime->sources) {
+            if (!runtime->varies) break;
+            // From now on it matters what leaves the places that it takes from.
+            state_.store.place(source.place).watched = true;
+            watch(room_watchers_, source.place, held.transition);
+        }
+        queue = runtime->rooms.insert(queue, RoomQueue{.place = place, .parked = {}});
+        watch(room_waiters_, place, held.transition);
     }
+    while (!queue->parked.empty() && !in_want(*runtime, queue->parked.back()))
+        queue->parked.pop_back();
+    auto& standing = runtime->standing[held.candidate];
+    standing.where = at_room;
+    standing.ticket = ++tickets_;
+    queue->parked.push_back({held.candidate, standing.ticket});
+    queue->woken = std::min(queue->woken, queue->parked.size());
+    if (queue->parked.size() > 2 * runtime->standing.size() + 1024) sweep(*runtime);
+    // Not having fired does not restart the wait.
     runtime->stamp = held.waiting_since;
-    runtime->room = place;
-    room_waiters_[place].push_back(held.transition);
+    runtime->in_heap = false;
+    push(held.transition);
+}
+
+std::optional<Candidate> Scheduler::take_roomy(Runtime& runtime) {
+    for (auto& queue : runtime.rooms) {
+        while (queue.woken > 0 && !queue.parked.empty() &&
+               state_.store.place(queue.place).has_room(1)) {
+            --queue.woken;
+            const Parked parked = std::move(queue.parked.front());
+            queue.parked.pop_front();
+            if (!in_want(runtime, parked)) continue;
+            runtime.standing.find(parked.candidate)->second.where = at_guard;
+            return parked.candidate;
+        }
+        queue.woken = 0;
+    }
+    return std::nullopt;
+}
+
+bool Scheduler::in_want(const Runtime& runtime, const Parked& parked) {
+    const auto found = runtime.standing.find(parked.candidate);
+    return found != runtime.standing.end() && found->second.where == at_room &&
+           found->second.ticket == parked.ticket;
+}
+
+void Scheduler::look_again(TransitionId id, base::CaseId of) {
+    Runtime& runtime = *runtimes_[id];
+    if (!runtime.varies || runtime.rooms.empty()) return;
+    if (of && !runtime.keyed) {
+        for (const auto case_seq : {of.seq, base::CaseId{}.seq}) {
+            const auto found = runtime.standing.find(Candidate{case_seq, {}});
+            if (found != runtime.standing.end() && found->second.where == at_room)
+                make_ready(id, found->first, found->second);
+        }
+        return;
+    }
+    for (const auto& queue : runtime.rooms) {
+        for (const auto& parked : queue.parked) {
+            const auto case_seq = parked.candidate.case_seq;
+            if ((of && case_seq != 0 && case_seq != of.seq) || !in_want(runtime, parked)) continue;
+            make_ready(id, parked.candidate, runtime.standing.find(parked.candidate)->second);
+        }
+    }
 }
 
 void Scheduler::wait_for_room(places::Holder holder, places::PlaceId place) {
@@ -54,9 +112,11 @@ void Scheduler::room_in(places::PlaceId place) {
         roomy_.insert(*room_queues_[place].begin());
         return;
     }
-    for (const auto id : std::exchange(room_waiters_[place], {})) {
+    for (const auto id : room_waiters_[place]) {
         if (!runtimes_[id]) continue;
-        runtimes_[id]->room.reset();
+        const auto queue = std::ranges::find(runtimes_[id]->rooms, place, &RoomQueue::place);
+        base::check(queue != runtimes_[id]->rooms.end(), "who waits in a place has a queue there");
+        queue->woken = queue->parked.size();
         push(id);
     }
 }

@@ -170,8 +170,7 @@ void output_reasons(
     const engine::TransitionEntry& entry,
     const engine::Scheduler::Waiting& waiting
 ) {
-    std::vector<places::PlaceId> full;
-    if (waiting.room) full.push_back(*waiting.room);
+    std::vector<places::PlaceId> full = waiting.rooms;
     if (nets::is_timer(entry.rules())) {
         for (const auto& rule : entry.rules().out.rules)
             full.push_back(entry.deployment->places[rule.place]);

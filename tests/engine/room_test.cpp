@@ -103,3 +103,59 @@ TEST_CASE("S5: a dead letter is not redriven into a full place") {
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().code == base::ErrorCode::overloaded);
 }
+
+TEST_CASE("S5: a case that waits for room holds back no case whose tokens go elsewhere") {
+    TestModel m;
+    m.deploy(
+        net(R"("p":{"capacity":1},"q":{},"go":{})",
+            R"("t":{"in":{"x":"s"},"out":[{"to":"p","when":"x == 1","token":"${x}"},
+                                          {"to":"q","otherwise":true,"token":"${x}"}]},
+               "eat":{"in":{"x":"p","go":"go"},"out":{"o":1}})")
+    );
+    m.put("n", "p", "0");
+    m.start("n", "1");
+    m.start("n", "2");
+    m.start("n", "1");
+    m.start("n", "3");
+    m.run();
+    CHECK(m.in("n", "q") == Tokens{"2", "3"});
+    CHECK(m.in("n", "s") == Tokens{"1", "1"});
+    CHECK(m.run() == 0);
+    for (const std::size_t left : {1U, 0U}) {
+        m.put("n", "go", "1");
+        m.run();
+        CHECK(m.in("n", "p") == Tokens{"1"});
+        CHECK(m.in("n", "s").size() == left);
+    }
+    m.check_fold();
+}
+
+TEST_CASE("S5 S29: a firing that waits for room is looked at again when what it would take changes") {
+    TestModel m;
+    m.deploy(
+        net(R"("p":{"capacity":1},"q":{},"go":{})",
+            R"("t":{"in":{"x":{"place":"s","order":"lifo"}},
+                    "out":[{"to":"p","when":"x == 1","token":"${x}"},
+                           {"to":"q","otherwise":true,"token":"${x}"}]},
+               "take":{"in":{"x":{"place":"s","where":"token == 1"},"go":"go"},"out":{"o":1}})")
+    );
+    m.put("n", "p", "0");
+    const auto of = m.start("n", "1");
+    m.run();
+    CHECK(m.in("n", "s") == Tokens{"1"});
+    // One came that is taken first, and goes elsewhere.
+    m.put("n", "s", "2", of);
+    m.run();
+    CHECK(m.in("n", "q") == Tokens{"2"});
+    // The first leaves by another way: the one behind it can go.
+    m.put("n", "s", "3", of);
+    m.put("n", "s", "1", of);
+    m.run();
+    CHECK(m.in("n", "s") == Tokens{"1", "3", "1"});
+    m.put("n", "go", "1", of);
+    m.put("n", "go", "1", of);
+    m.run();
+    CHECK(m.in("n", "s").empty());
+    CHECK(m.in("n", "q") == Tokens{"2", "3"});
+    m.check_fold();
+}

@@ -212,7 +212,7 @@ bool Interpreter::each_binding(nets::TransitionIndex t, base::Timestamp now, con
     for (const auto case_seq : cases) {
         for (const auto& key : keys(rules)) {
             if (!takes_part(rules, case_seq, key)) continue;
-            Binding binding{case_seq, key, {}};
+            Binding binding{case_seq, key, {}, case_seq};
             binding.arcs.resize(rules.in.size());
             bool done = false;
             choose(t, 0, binding, now, [&](const Binding& found) {

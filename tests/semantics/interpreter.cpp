@@ -395,15 +395,6 @@ std::string Interpreter::follow(const Json& record) {
     return check_places();
 }
 
-bool Interpreter::full_output(const nets::Transition& rules) const {
-    const auto full = [&](const nets::Outputs& outputs) {
-        return std::ranges::any_of(outputs.rules, [&](const nets::OutputRule& rule) {
-            return net_.places[rule.place].capacity.has_value();
-        });
-    };
-    return full(rules.out) || (rules.fail && full(*rules.fail));
-}
-
 std::string Interpreter::at_rest(base::Timestamp now) const {
     Interpreter later = *this;
     later.now_ = std::max(now, now_);
@@ -411,16 +402,28 @@ std::string Interpreter::at_rest(base::Timestamp now) const {
     std::string fault;
     for (nets::TransitionIndex t = 0; t < net_.transitions.size() && fault.empty(); ++t) {
         const auto& rules = net_.transitions[t];
-        if (full_output(rules)) continue;  // it may wait for room
+        // Which of several combinations is chosen is S19: it fires for certain only if all have
+        // room.
+        struct Looked {
+            bool may = false;
+            bool wants = false;
+        };
+        std::map<std::pair<std::uint64_t, std::string>, Looked> all;
         later.each_binding(t, later.now_, [&](const Binding& found) {
-            if (rules.or_join && later.may_arrive(t, found) != 0) return false;
-            fault = fmt::format("S29: '{}' is enabled for case {}", rules.name, found.case_seq);
-            return true;
+            auto& looked = all[{found.looking, found.key}];
+            looked.wants |= later.wants_room(t, found);
+            looked.may |= !rules.or_join || later.may_arrive(t, found) == 0;
+            return false;
         });
+        for (const auto& [candidate, looked] : all) {
+            if (looked.may && !looked.wants)
+                fault =
+                    fmt::format("S29: '{}' is enabled for case {}", rules.name, candidate.first);
+        }
     }
     for (const auto& [id, running] : running_) {
         if (!running.returned || !foretold(net_.transitions[running.transition])) continue;
-        if (!waits(id)) fault = fmt::format("S5: o{} waits although there is room", id);
+        if (!later.waits(id)) fault = fmt::format("S5: o{} waits although there is room", id);
     }
     return fault;
 }

@@ -43,6 +43,7 @@ struct Binding {
     std::uint64_t case_seq = 0;
     std::string key;
     std::vector<std::vector<base::TokenId>> arcs;  ///< by arc; those of inhibit and reset are empty
+    std::uint64_t looking = 0;  ///< the case that took part with it; 0: of the first token
 };
 
 using Marking = std::vector<std::uint32_t>;
@@ -114,6 +115,8 @@ private:
     [[nodiscard]] std::set<nets::PlaceIndex> lacking(
         const Counts& made, const Counts& given, std::uint64_t save
     ) const;
+    /// A firing that would begin now finds no room, or may have to let somebody pass.
+    [[nodiscard]] bool wants_room(nets::TransitionIndex t, const Binding& binding) const;
     /// A firing in flight has to wait with its answer.
     [[nodiscard]] bool waits(std::uint64_t operation) const;
 
@@ -140,7 +143,6 @@ private:
         const nets::Transition& rules, const Binding& binding
     ) const;
     [[nodiscard]] std::set<std::string> keys(const nets::Transition& rules) const;
-    [[nodiscard]] bool full_output(const nets::Transition& rules) const;
     /// 1: a token may still come; 0: none; -1: not found out.
     [[nodiscard]] int may_arrive(nets::TransitionIndex t, const Binding& binding) const;
 

@@ -119,6 +119,31 @@ bool Interpreter::waits(std::uint64_t operation) const {
     });
 }
 
+bool Interpreter::wants_room(nets::TransitionIndex t, const Binding& binding) const {
+    const auto& rules = net_.transitions[t];
+    Counts makes;
+    Counts given;
+    if (std::holds_alternative<nets::Map>(rules.action)) {
+        const auto names = values(rules, binding);
+        auto all = made(rules, rules.out, names, now_);
+        given = given_up(rules, binding, !all);
+        if (!all && rules.fail) all = made(rules, *rules.fail, names, now_);
+        if (all) makes = counts(*all);
+    } else {
+        makes = most_made(rules, binding.arcs);
+    }
+    if (!lacking(makes, given, 0).empty()) return true;
+    return std::ranges::any_of(makes, [&](const auto& entry) {
+        const auto& [place, count] = entry;
+        if (!net_.places[place].capacity || count <= of(given, place)) return false;
+        return std::ranges::any_of(running_, [&](const auto& other) {
+            if (!other.second.returned) return false;
+            return !foretold(net_.transitions[other.second.transition]) ||
+                   of(made_at_end(other.second), place) > 0;
+        });
+    });
+}
+
 // Who has an answer and lacks room in this place alone gets it before a new firing.
 std::string Interpreter::check_passes_none(nets::TransitionIndex t, const Binding& binding) const {
     const auto& rules = net_.transitions[t];
