@@ -130,7 +130,8 @@ TEST_CASE("S5: a case that waits for room holds back no case whose tokens go els
     m.check_fold();
 }
 
-TEST_CASE("S5 S29: a firing that waits for room is looked at again when what it would take changes") {
+TEST_CASE("S5 S29: a firing that waits for room is looked at again when what it would take changes"
+) {
     TestModel m;
     m.deploy(
         net(R"("p":{"capacity":1},"q":{},"go":{})",
