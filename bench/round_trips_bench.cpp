@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
+#include <string>
 #include <vector>
 
 namespace {
@@ -25,8 +26,14 @@ struct Measured {
     double worker_cpu_ms = 0;
 };
 
-std::vector<Run> runs() {
-    return {{1, bench::scaled(1000)}, {16, bench::scaled(6000)}, {128, bench::scaled(12'000)}};
+// All, or the one that is asked for: to look at with a profiler.
+std::vector<Run> runs(const char* wanted) {
+    std::vector<Run> all = {
+        {1, bench::scaled(1000)}, {16, bench::scaled(6000)}, {128, bench::scaled(12'000)}
+    };
+    if (wanted != nullptr)
+        std::erase_if(all, [&](const Run& run) { return std::to_string(run.in_flight) != wanted; });
+    return all;
 }
 
 Measured measured(bench::Ceiling& server, const Run& run) {
@@ -73,13 +80,13 @@ void print(
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
     bench::LiveSystem live(128);
     live.post("/api/models/bench/nets", bench::net_with_call("noop", "noop"));
     bench::Ceiling server(live.folder() / "ceiling");
     measured(live, {1, 20});  // the executor is there
     measured(server, {1, 20});
-    for (const auto& run : runs()) {
+    for (const auto& run : runs(count > 1 ? arguments[1] : nullptr)) {
         const auto bare = measured(server, run);
         const auto ours = measured(live, run);
         const auto name = fmt::format("round trips, {} in flight", run.in_flight);

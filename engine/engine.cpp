@@ -158,7 +158,7 @@ void Engine::settle(
 void Engine::lease_granted(std::string_view model, LeaseGrant grant) {
     post(
         model,
-        Kind::follow,
+        Kind::note,
         [this, grant = std::move(grant)](Result<Model*> opened) -> LaneCompletion {
             if (opened) engine::lease_granted(**opened, grant, Asker{.now = now()});
             return [](Result<void>) {};

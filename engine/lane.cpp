@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t jobs_a_turn = 256;
 constexpr std::size_t firings_a_turn = 2'000;
 constexpr std::size_t jobs_queued_max = 100'000;
+/// So long notes wait for other records, to be written in the same synced write.
+constexpr base::Duration notes_wait_max = base::milliseconds(20);
 
 }  // namespace
 
@@ -93,8 +95,14 @@ void ModelLane::run_jobs() {
         auto opened = open(posted->kind);
         // Also who only looks sees what is due by now.
         if (opened) (*opened)->come_to(parts_.clock.now());
+        const auto before = model_ ? model_->records() : 0;
         auto completion = posted->job(std::move(opened));
-        waiting_.push_back({model_ ? model_->state().seq : 0, std::move(completion)});
+        if (posted->kind == Kind::note) {
+            if (model_) notes_ += model_->records() - before;
+            completion({});
+        } else {
+            waiting_.push_back({model_ ? model_->state().seq : 0, std::move(completion)});
+        }
         if (model_) collect_effects();
     }
 }
@@ -174,8 +182,20 @@ void ModelLane::pump() {
     submit();
 }
 
+bool ModelLane::only_notes() {
+    if (notes_ != model_->records() || !waiting_.empty() || !effects_.empty()) return false;
+    const auto now = parts_.clock.elapsed();
+    if (notes_since_.us == 0) {
+        notes_since_ = now;
+        parts_.timer.wake(weak_from_this(), notes_wait_max);
+    }
+    return now - notes_since_ < notes_wait_max;
+}
+
 void ModelLane::submit() {
-    if (!model_->has_records()) return;
+    if (!model_->has_records() || only_notes()) return;
+    notes_ = 0;
+    notes_since_ = {};
     RecordBatch batch = model_->take_records();
     bytes_since_snapshot_ += batch.bytes.size();
     const auto pressure = parts_.committer.submit(
@@ -291,6 +311,8 @@ void ModelLane::give_up(const base::Error& error) {
     model_.reset();
     effects_.clear();
     more_ = false;
+    notes_ = 0;
+    notes_since_ = {};
     over_mark_ = false;
     timer_set_.reset();
     for (auto& waiting : std::exchange(waiting_, {}))

@@ -73,6 +73,7 @@ public:
         look,    ///< reads; a model that does not exist stays so
         decide,  ///< the model may be made by what the job writes
         follow,  ///< what was begun goes on: taken however long the queue is
+        note,    ///< the same, and nobody waits: its records may wait for others to go with
     };
     void post(LaneJob job, Kind kind);
     /// Runs the strand soon.
@@ -113,6 +114,8 @@ private:
     void recover();
     void pump();
     void submit();
+    /// Only notes are to be written, and they may wait a little longer.
+    bool only_notes();
     void collect_effects();
     void hand_out(Effect& effect);
     void finish_durable();
@@ -136,6 +139,8 @@ private:
     std::multimap<Seq, Watcher> beyond_watchers_;
     bool more_ = false;
     bool over_mark_ = false;
+    std::size_t notes_ = 0;  ///< of the records that are not submitted yet
+    base::Duration notes_since_;
     std::optional<base::Timestamp> timer_set_;
     std::size_t bytes_since_snapshot_ = 0;
     std::size_t snapshot_size_ = 0;

@@ -121,6 +121,7 @@ public:
     Seq emit(Event&& event, const Asker& asker);
 
     [[nodiscard]] bool has_records() const { return !batch_.empty(); }
+    [[nodiscard]] std::size_t records() const { return batch_.records.size(); }
     RecordBatch take_records() { return std::exchange(batch_, {}); }
     [[nodiscard]] bool has_effects() const { return !effects_.empty(); }
     std::vector<Effect> take_effects() { return std::exchange(effects_, {}); }

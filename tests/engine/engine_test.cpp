@@ -4,6 +4,7 @@
 #include "engine/memory_log.hpp"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <thread>
@@ -27,11 +28,33 @@ public:
     void recover(const engine::Performance& /*performance*/) override {}
 };
 
-struct LiveEngine {
+// Every call is prepared at once, and its first performance told.
+class ReadyHandler final : public engine::TransitionHandler {
+public:
+    std::atomic<base::Seq> operation = 0;
+
+    void opened(const engine::Model& /*model*/) override {}
+    void prepare(
+        std::string_view /*model*/,
+        const engine::Prepare& /*request*/,
+        std::move_only_function<void(base::Result<engine::Prepared>)> done
+    ) override {
+        done(engine::Prepared{.call = "{}", .effect = "once", .tool_id = "t", .version_hash = "v"});
+    }
+    void perform(const engine::Performance& performance) override {
+        operation = performance.operation.seq;
+        operation.notify_all();
+    }
+    void cancel(std::string_view /*model*/, base::OperationId /*operation*/) override {}
+    void recover(const engine::Performance& /*performance*/) override {}
+};
+
+template <class Handler>
+struct EngineWith {
     base::TemporaryFolder folder;
     engine::MemoryLog log;
     engine::SnapshotStore snapshots{folder.path()};
-    NoHandler handler;
+    Handler handler;
     engine::Engine engine{
         {.log = log,
          .snapshots = snapshots,
@@ -40,6 +63,7 @@ struct LiveEngine {
          .threads = 4}
     };
 };
+using LiveEngine = EngineWith<NoHandler>;
 
 }  // namespace
 
@@ -99,4 +123,32 @@ TEST_CASE("looking at a model that does not exist makes nothing") {
     answered.wait(0);
     CHECK(answered == 1);
     CHECK(live.engine.models().empty());
+}
+
+TEST_CASE("a granted lease becomes durable although nobody waits for it and nothing else is written"
+) {
+    EngineWith<ReadyHandler> live;
+    auto net = nets::compile(*base::parse_json(R"({"net":"n","version":"1",
+        "places":{"s":{"tokens":[1]},"o":{}},
+        "transitions":{"t":{"in":{"x":"s"},"call":{"toolId":"t","args":{}},"out":{"o":1}}}})"));
+    REQUIRE(net);
+    live.engine.write<bool>(
+        "m",
+        {},
+        [rules = std::make_shared<const nets::Net>(std::move(*net))](
+            engine::Model& model, const engine::Asker& asker
+        ) -> base::Result<bool> { return engine::deploy(model, rules, {}, asker).has_value(); },
+        {},
+        [](base::Result<bool>) {}
+    );
+    live.handler.operation.wait(0);
+    const auto before = live.engine.durable("m");
+    const base::OperationId operation{live.handler.operation.load()};
+    live.engine.lease_granted("m", {operation, 1, 7, "l1", "e1"});
+    // Looking at the model would make it durable: only the log is asked.
+    while (live.log.head("m")->seq == before)
+        std::this_thread::yield();
+    const auto page = live.log.read("m", before + 1, {});
+    REQUIRE(page->records.size() == 1);
+    CHECK(page->records.front().bytes.find("lease.granted") != std::string_view::npos);
 }
