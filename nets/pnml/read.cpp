@@ -25,6 +25,7 @@ constexpr std::string_view ptnet_type = "http://www.pnml.org/version-2009/gramma
 constexpr std::size_t faults_max = 100;
 constexpr std::size_t number_length_max = 40;
 constexpr std::size_t id_length_max = 1000;
+constexpr std::size_t references_max = 1000;  ///< from one reference node to the next
 
 /// The element's name without a namespace prefix.
 std::string_view local_name(const xml_node& node) {
@@ -319,7 +320,7 @@ private:
     /// The place or transition that an id means, through any references.
     const Node* resolved(const xml_node& arc, const char* attribute) {
         std::string id = arc.attribute(attribute).value();
-        for (std::size_t steps = 0; steps <= nodes_.size(); ++steps) {
+        for (std::size_t steps = 0; steps <= references_max; ++steps) {
             const auto found = nodes_.find(id);
             if (found == nodes_.end()) {
                 fault(arc.offset_debug(), fmt::format("{} '{:.100}' is no node", attribute, id));
@@ -329,7 +330,14 @@ private:
             if (node.refers_to.empty()) return check_kind(arc, attribute, node) ? &node : nullptr;
             id = node.refers_to;
         }
-        fault(arc.offset_debug(), fmt::format("{} refers to itself in a circle", attribute));
+        fault(
+            arc.offset_debug(),
+            fmt::format(
+                "{} refers to itself in a circle, or through more than {} others",
+                attribute,
+                references_max
+            )
+        );
         return nullptr;
     }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 namespace nets::pnml {
 namespace {
@@ -59,6 +60,19 @@ base::Result<void> check_tree(
     return {};
 }
 
+/// Where a text would end in its midst, so that two ids become one.
+std::optional<std::size_t> nul_reference(std::string_view xml) {
+    for (auto at = xml.find("&#"); at != std::string_view::npos; at = xml.find("&#", at + 1)) {
+        auto digit = at + 2;
+        if (digit < xml.size() && xml[digit] == 'x') ++digit;
+        const auto begin = digit;
+        while (digit < xml.size() && xml[digit] == '0')
+            ++digit;
+        if (digit > begin && digit < xml.size() && xml[digit] == ';') return at;
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::string line_of(std::string_view xml, std::ptrdiff_t offset) {
@@ -85,6 +99,13 @@ base::Result<void> load(pugi::xml_document& tree, std::string_view xml, const Xm
             base::ErrorCode::validation,
             "the file is not valid UTF-8",
             "save it as UTF-8: other encodings are not read"
+        );
+    }
+    if (const auto at = nul_reference(xml)) {
+        return base::fail(
+            base::ErrorCode::validation,
+            line_of(xml, static_cast<std::ptrdiff_t>(*at)) +
+                ": not well-formed XML: a reference to the character NUL"
         );
     }
     const pugi::xml_parse_result result = tree.load_buffer(

@@ -82,6 +82,15 @@ TEST_CASE("a document type is refused, and with it every entity") {
     ));
 }
 
+TEST_CASE("a reference to the character NUL is refused: the text would end there") {
+    for (const std::string nul : {"&#0;", "&#x0;", "&#000;", "&#x00;"}) {
+        CAPTURE(nul);
+        const std::string place = "<page id='p'><place id='a" + nul + "b'/></page>";
+        CHECK(contains(first_fault(net_of(place)), "the character NUL"));
+    }
+    CHECK(read(net_of("<page id='p'><place id='a&#48;&#x30;'/></page>")));
+}
+
 TEST_CASE("a deep, large or broken file is refused") {
     std::string deep;
     for (int i = 0; i < 100'000; ++i)
