@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace nets::analysis {
@@ -151,15 +153,39 @@ void CheckRun::add(
     );
 }
 
+std::vector<std::string> CheckRun::whole_names(std::span<const PlaceId> places) const {
+    std::map<PlaceId, std::size_t> missing;
+    if (!places_whole) {
+        for (const PlaceId p : places)
+            missing[place_group_of[p]] = 0;
+        for (PlaceId p = 0; p < net.places.size(); ++p) {
+            const auto at = missing.find(place_group_of[p]);
+            if (at != missing.end() && net.start != p) ++at->second;
+        }
+        for (const PlaceId p : places) {
+            if (net.start != p) --missing[place_group_of[p]];
+        }
+    }
+    std::vector<std::string> result;
+    std::set<PlaceId> told;
+    for (const PlaceId p : places) {
+        const PtPlace& place = net.places[p];
+        const bool whole = !place.of.empty() && missing[place_group_of[p]] == 0;
+        if (!whole) {
+            result.push_back(label(place));
+        } else if (told.insert(place_group_of[p]).second) {
+            result.push_back(place.of);
+        }
+    }
+    return result;
+}
+
 std::string CheckRun::names(std::span<const PlaceId> places) const {
+    const std::vector<std::string> shown = whole_names(places);
     std::string result;
-    for (std::size_t i = 0; i < std::min(places.size(), names_max); ++i) {
-        if (i > 0) result += ", ";
-        result += "'" + label(net.places[places[i]]) + "'";
-    }
-    if (places.size() > names_max) {
-        result += fmt::format(" and {} more", places.size() - names_max);
-    }
+    for (std::size_t i = 0; i < std::min(shown.size(), names_max); ++i)
+        result += (i > 0 ? ", '" : "'") + shown[i] + "'";
+    if (shown.size() > names_max) result += fmt::format(" and {} more", shown.size() - names_max);
     return result;
 }
 

@@ -208,6 +208,7 @@ void name_the_condition(const PtNet& abstraction, Report& report) {
 Report check(const Net& net, const Limits& limits, const ProgressCallback& progress) {
     const PtNet abstraction = abstracted(net, Values::told_apart);
     Report report = check(abstraction, limits, progress);
+    report.places = net.places.size();
     std::erase_if(report.findings, [](const Finding& finding) {
         return finding.code == rest ||
                std::ranges::find(told_by_lint, finding.code) != told_by_lint.end();

@@ -53,7 +53,9 @@ struct CheckRun {
     void add_never_fires(TransitionId group, std::string_view why);
     /// That the order in which tokens are taken may decide what a transition does.
     void note_order(TransitionId transition);
-    /// Names of places or transitions for people, at most a handful.
+    /// Names of places; a real place of which all parts are there is one.
+    [[nodiscard]] std::vector<std::string> whole_names(std::span<const PlaceId> places) const;
+    /// ... for people, at most a handful.
     [[nodiscard]] std::string names(std::span<const PlaceId> places) const;
 };
 

@@ -31,10 +31,11 @@ void report_mutual_exclusion(CheckRun& run, const Invariants& invariants) {
         const bool ones =
             std::ranges::all_of(invariant.terms, [](const Term& term) { return term.factor == 1; });
         if (!ones || invariant.value != 1 || invariant.terms.size() < 3) continue;
-        if (++shown > invariants_reported_max) return;
         std::vector<PlaceId> places;
         for (const Term& term : invariant.terms)
             places.push_back(term.index);
+        if (!run.places_whole && run.whole_names(places).size() < 3) continue;
+        if (++shown > invariants_reported_max) return;
         run.add(
             Severity::note,
             "mutual_exclusion",

@@ -421,16 +421,6 @@ TEST_CASE("what is said of random nets with listed values is true of the nets wi
     CHECK(completion.compared > nets_tried / 3);
     CHECK(completion.proved > nets_tried / 150);
     CHECK(completion.refuted > nets_tried / 10);
-    MESSAGE(
-        "compared ",
-        completion.compared,
-        ", proved ",
-        completion.proved,
-        ", refuted ",
-        completion.refuted,
-        "; others proved ",
-        others.proved,
-        ", refuted ",
-        others.refuted
-    );
+    CHECK(others.proved > nets_tried / 10);
+    CHECK(others.refuted > nets_tried / 50);
 }

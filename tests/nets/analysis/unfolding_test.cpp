@@ -260,6 +260,19 @@ TEST_CASE("references within a schema are followed, and an empty list has no val
     CHECK(finding(none, "guards_gap") == nullptr);
 }
 
+TEST_CASE("all parts of a place together are told by its name, and counted once") {
+    const auto report = checked(
+        place("in", three) + "," + place("mid", three) + ends,
+        R"("go": {"in": {"x": "in"}, "out": {"mid": "${x}"}},)"
+        R"("a": {"in": {"x": "mid"}, "guard": "x.status == 'paid'", "out": {"out": 1}},)"
+        R"("b": {"in": {"x": "mid"}, "guard": "x.status != 'paid'", "out": {"out": 1}})"
+    );
+    CHECK(report.places == 4);
+    const auto* const one = finding(report, "mutual_exclusion");
+    REQUIRE(one != nullptr);
+    CHECK(one->message.contains("exactly one of 'in', 'mid', 'out' holds"));
+}
+
 TEST_CASE("a schema that may rule a listed value out makes no sequence certain") {
     const auto report = checked(
         R"("in": {"schema": {"type": "object", "required": ["status"], "not": {"required": ["x"]},
