@@ -52,5 +52,8 @@ struct OutcomeContext {
     bool stale = false;
 };
 engine::Outcome to_engine(const jobs::Outcome& outcome, const OutcomeContext& context);
+/// What a tool that ran through answered, canonical JSON, to be held against its contract. Nothing
+/// when the answer itself says that it failed.
+std::optional<std::string> answer_of(const jobs::Outcome& outcome);
 
 }  // namespace transitions

@@ -206,8 +206,10 @@ void Dispatcher::report(Reported& reported) {
             ErrorCode::bad_output, "output that the executor names never came", {}, {}
         };
     }
-    const bool answered =
-        outcome.kind == engine::Outcome::Kind::returned && context.reply == call_reply;
+    // By a call or by a command; `bash exec` runs no tool.
+    const auto answer = answer_of(reported.outcome);
+    const bool answered = outcome.kind == engine::Outcome::Kind::returned &&
+                          !context.tool_id.empty() && answer.has_value();
     const auto contract = answered ? contract_of(reported.ref.model, context) : nullptr;
     if (!contract || !contract->output) return settle_checked(reported, std::move(outcome));
     const auto hold = [](engine::Outcome& made, Result<void> fits) {
@@ -219,7 +221,7 @@ void Dispatcher::report(Reported& reported) {
     if (out.truncated()) {
         hold(outcome, fail(ErrorCode::bad_output, "the tool's answer was cut off at its limit"));
     } else if (!out.sha256) {
-        hold(outcome, contract->answer(outcome.result));
+        hold(outcome, contract->answer(*answer));
     } else {
         // It went to the blob store, and is read from there.
         workers_.post(

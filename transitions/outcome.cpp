@@ -119,6 +119,12 @@ base::Error error_of(const jobs::Outcome& outcome) {
 
 }  // namespace
 
+std::optional<std::string> answer_of(const jobs::Outcome& outcome) {
+    const auto answer = tool_answer(outcome.standard_output);
+    if (answer.error) return std::nullopt;
+    return base::canonical(answer.data);
+}
+
 engine::Outcome to_engine(const jobs::Outcome& outcome, const OutcomeContext& context) {
     using Kind = engine::Outcome::Kind;
     engine::Outcome made;

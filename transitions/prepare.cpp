@@ -58,6 +58,24 @@ void tighten(jobs::Caps& caps, std::optional<std::int64_t> wall_ms) {
     if (wall_ms) caps.wall_ms = std::min(caps.wall_ms, std::max<std::int64_t>(*wall_ms, 1));
 }
 
+// A command hands its tool the arguments as `input`. Left out they are none, where there is a
+// schema to hold that against.
+Result<void> fit_input(
+    Contracts& contracts, const catalog::Item& item, std::optional<std::string>& input
+) {
+    const auto contract = contracts.of(item);
+    if (!contract) return fail(contract.error());
+    if (!input && !(*contract)->input) return {};
+    auto arguments = (*contract)->arguments(input.value_or("{}"));
+    if (!arguments) {
+        for (auto& fault : arguments.error().details)
+            fault.pointer = "/args/input" + fault.pointer;
+        return fail(std::move(arguments.error()));
+    }
+    input = std::move(*arguments);
+    return {};
+}
+
 Result<PlannedJob> plan(
     const catalog::Catalog& catalog,
     Contracts& contracts,
@@ -90,6 +108,8 @@ Result<PlannedJob> plan(
             auto job = job_for(*item);
             if (!job) return fail(std::move(job.error()));
             planned.job = std::move(*job);
+            if (auto fits = fit_input(contracts, *item, command->input); !fits)
+                return fail(std::move(fits.error()));
         }
         planned.job.argv = std::move(command->argv);
         planned.job.env = std::move(command->env);

@@ -251,4 +251,22 @@ TEST_CASE("a tool's contract holds for its arguments before it runs and for its 
     CHECK(said.at("details").size() == 2);
     const auto misfit = m.made(model + "/nets/bad/cases?wait=20s", {{"n", 1}});
     CHECK_MESSAGE(misfit.at("end").at(0).at("data").at("code") == "bad_output", misfit.dump());
+    // A command token runs the same tool, so it is held to the same contract.
+    m.made(model + "/nets", json(R"({"net":"c","version":"1","places":{"a":{},"o":{},"f":{}},
+        "transitions":{"t":{"in":{"x":"a"},"command":{"from":"x"},
+            "out":{"o":"${result}"},"fail":{"f":"${error}"}}},"start":"a","end":["o","f"]})"));
+    const auto run = [&](const char* tool, Json args) {
+        args["toolId"] = tool;
+        const Json command = {{"executor", "script"}, {"command", "invoke"}, {"args", args}};
+        const auto ended = m.made(model + "/nets/c/cases?wait=20s", command);
+        REQUIRE_MESSAGE(ended.at("end").size() == 1, ended.dump());
+        return Json(ended.at("end").at(0).at("data"));
+    };
+    const auto out = run("good", {{"input", {{"n", 1}}}}).at("stdout").get<std::string>();
+    CHECK(json(out).at("said") == Json{{"n", 1}, {"unit", "kg"}});
+    const auto faults = run("good", {{"input", {{"n", "one"}, {"_x", 1}}}});
+    CHECK(faults.at("code") == "validation");
+    CHECK(faults.dump().contains("/args/input/n"));
+    CHECK(run("good", Json::object()).at("code") == "validation");
+    CHECK(run("bad", {{"input", {{"n", 1}}}}).at("code") == "bad_output");
 }
