@@ -69,14 +69,6 @@ Result<void> good_length(base::Duration length) {
     );
 }
 
-bool fits(const Operation& operation, const WorkRequest& request) {
-    if (performer(operation.rules()) != Performer::agent) return false;
-    if (!work_available(operation)) return false;
-    if (request.operation) return operation.id == request.operation;
-    const auto& rules = std::get<nets::Agent>(operation.rules().action);
-    return request.skill.empty() || rules.skill == request.skill;
-}
-
 }  // namespace
 
 bool work_available(const Operation& operation) {
@@ -204,12 +196,10 @@ Result<WorkHold> claim_work(Model& model, const WorkRequest& request, const Aske
             );
         }
     }
-    const Operation* oldest = nullptr;
-    for (const auto& [id, operation] : state.operations) {
-        if (!fits(operation, request)) continue;
-        if (oldest == nullptr || id < oldest->id) oldest = &operation;
-    }
-    if (oldest == nullptr) return WorkHold{};
+    const auto wanted =
+        request.operation ? std::optional(request.operation) : state.work.oldest(request.skill);
+    if (!wanted) return WorkHold{};
+    const Operation* oldest = state.find_operation(*wanted);
     Decisions decisions{model, asker};
     Event event = work_event(state, *oldest, EventType::work_claimed);
     const WorkHold hold{

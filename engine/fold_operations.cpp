@@ -91,6 +91,7 @@ Result<void> begin(State& state, const Event& event, const RecordHead& head) {
     }
     if (auto held = hold(state, made); !held) return held;
     hold_room(state, made);
+    index_work(state, made);
     return {};
 }
 
@@ -117,6 +118,7 @@ void release_room(State& state, const Operation& operation) {
 
 // What it held and is still there is free again, and so is the room.
 void let_go(State& state, const Operation& over) {
+    forget_work(state, over);
     for (const auto& arc : over.reserved) {
         for (const auto id : arc) {
             const auto slot = state.store.find(id);
@@ -143,6 +145,7 @@ Result<void> apply_invoking(State& state, const Event& event, const RecordHead& 
     (*operation)->child = {};
     (*operation)->steps = 0;
     ++(*operation)->revision;
+    index_work(state, **operation);
     return {};
 }
 
@@ -158,6 +161,7 @@ Result<void> apply_held_up(State& state, const Event& event) {
     const bool uncertain = event.type == EventType::operation_uncertain;
     held.state = uncertain ? OperationState::uncertain : OperationState::retrying;
     if (event.info == R"({"lost":true})") ++held.lost;
+    index_work(state, held);
     return {};
 }
 
@@ -176,6 +180,7 @@ Result<void> apply_returned(State& state, const Event& event, const RecordHead& 
     // It waits for all of its room at once: two that keep a part each would wait for ever.
     release_room(state, returned);
     returned.room.clear();
+    index_work(state, returned);
     return {};
 }
 

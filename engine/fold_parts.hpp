@@ -9,6 +9,9 @@ namespace engine {
 /// after a deployment changed, and after a snapshot was read.
 void take_schemas(State& state, const Deployment& deployment);
 
+/// The operation came to be, or changed: if agents wait for it, they find it by what it is now.
+void index_work(State& state, const Operation& operation);
+void forget_work(State& state, const Operation& operation);
 base::Result<void> apply_work(State& state, const Event& event);
 base::Result<void> apply_pause(State& state, const Event& event, const RecordHead& head);
 

@@ -11,6 +11,18 @@ using base::ErrorCode;
 using base::fail;
 using base::Result;
 
+void index_work(State& state, const Operation& operation) {
+    const auto* agent = std::get_if<nets::Agent>(&operation.rules().action);
+    if (agent == nullptr) return;
+    const bool available = operation.state == OperationState::invoking && operation.claim.empty();
+    state.work.put(operation.id, agent->skill, available);
+}
+
+void forget_work(State& state, const Operation& operation) {
+    const auto* agent = std::get_if<nets::Agent>(&operation.rules().action);
+    if (agent != nullptr) state.work.drop(operation.id, agent->skill);
+}
+
 Result<void> apply_work(State& state, const Event& event) {
     Operation* operation = state.find_operation(event.operation);
     if (operation == nullptr) {
@@ -22,6 +34,7 @@ Result<void> apply_work(State& state, const Event& event) {
     if (event.type == EventType::work_released) {
         operation->claim.clear();
         operation->claimed_until = {};
+        index_work(state, *operation);
         return {};
     }
     operation->claimed_until = event.next;
@@ -29,6 +42,7 @@ Result<void> apply_work(State& state, const Event& event) {
         operation->executor = event.executor;
         operation->claim = event.lease;
         operation->steps = 0;
+        index_work(state, *operation);
         return {};
     }
     if (event.info.empty()) return {};

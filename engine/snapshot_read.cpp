@@ -190,6 +190,7 @@ private:
         for (const auto place : made.room)
             state_.store.hold_room(place);
         ++state_.transitions[made.transition].in_flight;
+        index_work(state_, made);
     }
 
     Result<void> token(std::string_view text) {

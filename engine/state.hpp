@@ -2,6 +2,7 @@
 
 #include "base/sha256.hpp"
 #include "engine/event.hpp"
+#include "engine/work_index.hpp"
 #include "nets/net.hpp"
 #include "places/store.hpp"
 
@@ -185,7 +186,8 @@ struct State {
     boost::unordered_map<base::CaseId, std::string, std::hash<base::CaseId>> retired_owners;
     /// Cases that the last record made leave; whoever folds takes them.
     std::vector<Case> leaving;
-    boost::unordered_map<base::OperationId, Operation, std::hash<base::OperationId>> operations;
+    std::map<base::OperationId, Operation> operations;  ///< that are not over
+    WorkIndex work;                                     ///< those of them that wait for agents
     boost::unordered_map<std::string, AnsweredRequest> requests;
     std::deque<std::string> request_order;
     std::uint64_t dead_letters = 0;

@@ -56,6 +56,16 @@ base::Result<PageRequest> page_of(const http::Request& request);
 base::Result<std::optional<base::Duration>> wait_of(const http::Request& request);
 /// `{"items": [...], "next": cursor}`; items are JSON texts.
 std::string list_json(const std::vector<std::string>& items, std::optional<std::string> next = {});
+/// The first `limit` of what `view` shows (as JSON text, or nothing) of the elements of a range.
+template <class Range, class View>
+std::string list_first(const Range& range, std::size_t limit, View&& view) {
+    std::vector<std::string> items;
+    for (const auto& element : range) {
+        if (items.size() == limit) break;
+        if (std::optional<std::string> item = view(element)) items.push_back(std::move(*item));
+    }
+    return list_json(items);
+}
 
 /// A parameter that must be an id; not_found when it is none (an id has one spelling).
 template <class Id>

@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <fmt/format.h>
 
 namespace server {
@@ -26,17 +25,12 @@ http::Task<http::Response> list_operations(Api& api, http::Request request) {
         request.parameter("m"),
         [&api, wanted = state->value_or(""), limit = page->limit](const engine::Model& model
         ) -> Result<std::string> {
-            std::vector<const engine::Operation*> found;
-            for (const auto& [id, operation] : model.state().operations) {
-                if (wanted.empty() || wanted == name(operation.state)) found.push_back(&operation);
-            }
-            std::ranges::sort(found, {}, [](const auto* operation) { return operation->id; });
-            std::vector<std::string> items;
-            for (const auto* operation : found) {
-                if (items.size() == limit) break;
-                items.push_back(base::canonical(operation_view(model, *operation, api.dispatcher)));
-            }
-            return list_json(items);
+            const auto view = [&](const auto& entry) -> std::optional<std::string> {
+                const engine::Operation& operation = entry.second;
+                if (!wanted.empty() && wanted != name(operation.state)) return std::nullopt;
+                return base::canonical(operation_view(model, operation, api.dispatcher));
+            };
+            return list_first(model.state().operations, limit, view);
         }
     ));
 }

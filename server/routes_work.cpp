@@ -101,21 +101,13 @@ http::Task<http::Response> list_work(Api& api, http::Request request) {
         [state = state->value_or(""),
          skill = skill->value_or(""),
          limit = page->limit](const engine::Model& model) -> Result<std::string> {
-            std::vector<const engine::Operation*> found;
-            for (const auto& [id, operation] : model.state().operations) {
-                if (engine::performer(operation.rules()) == engine::Performer::agent)
-                    found.push_back(&operation);
-            }
-            std::ranges::sort(found, {}, [](const auto* operation) { return operation->id; });
-            std::vector<std::string> items;
-            for (const auto* operation : found) {
-                if (items.size() == limit) break;
-                const Json view = work_view(model.state(), *operation);
-                if (!state.empty() && view.at("state") != state) continue;
-                if (!skill.empty() && view.at("skill") != skill) continue;
-                items.push_back(base::canonical(view));
-            }
-            return list_json(items);
+            const auto shown = [&](base::OperationId id) -> std::optional<std::string> {
+                const Json view = work_view(model.state(), *model.state().find_operation(id));
+                if (!state.empty() && view.at("state") != state) return std::nullopt;
+                if (!skill.empty() && view.at("skill") != skill) return std::nullopt;
+                return base::canonical(view);
+            };
+            return list_first(model.state().work.open(), limit, shown);
         }
     ));
 }
@@ -175,7 +167,8 @@ http::Task<Result<std::string>> claim_once(
         },
         [](const engine::Model& open, base::Seq seq) -> Result<std::string> {
             // The claim's name ends with the record that made it.
-            for (const auto& [id, operation] : open.state().operations) {
+            for (const auto id : open.state().work.open()) {
+                const auto& operation = *open.state().find_operation(id);
                 if (operation.claim.ends_with(fmt::format("-{}", seq)))
                     return base::canonical(hold_view(open.state(), {id, operation.claim}));
             }

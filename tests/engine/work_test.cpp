@@ -183,3 +183,44 @@ TEST_CASE("a packet whose input cannot be made goes the fail way, and a cancelle
     CHECK_FALSE(none->operation);
     test.check_fold();
 }
+
+TEST_CASE("the index of open packets is what the operations say, also after a snapshot") {
+    Work work(R"(,"retry":{"attempts":2,"backoff":"1s"})");
+    work.start("n", "2");
+    work.run();
+    const auto& index = work.model.state().work;
+    const auto first = *index.open().begin();
+    CHECK(index.open().size() == 2);
+    CHECK(index.oldest("") == first);
+    CHECK(index.oldest("review") == first);
+    CHECK_FALSE(index.oldest("cooking").has_value());
+    const auto hold = work.claim("ada");
+    CHECK(hold.operation == first);
+    const auto second = index.oldest("review");
+    REQUIRE(second.has_value());
+    CHECK(*second != first);
+    work.keep();
+    Reopened later(work);
+    CHECK(later.model.state().work.open() == index.open());
+    CHECK(later.model.state().work.oldest("") == second);
+    // Given up it is the oldest again; failed, it waits for its next attempt.
+    REQUIRE(engine::release_work(work.model, hold, "tired", work.asker()));
+    CHECK(index.oldest("") == first);
+    const auto again = work.claim("bob");
+    const base::Error error{base::ErrorCode::upstream, "no", {}, {}};
+    REQUIRE(engine::finish_work(work.model, again, {.error = error}, work.asker()));
+    CHECK(index.open().size() == 2);
+    CHECK(index.oldest("") == second);
+    work.now = work.now + base::seconds(2);
+    work.run();
+    CHECK(index.oldest("") == first);
+    const auto last = work.claim("ada");
+    REQUIRE(engine::finish_work(work.model, last, {.result = answer}, work.asker()));
+    CHECK(index.open() == std::set{*second});
+    REQUIRE(engine::cancel_case(
+        work.model, work.model.state().find_operation(*second)->case_id, work.asker()
+    ));
+    CHECK(index.open().empty());
+    CHECK_FALSE(index.oldest("").has_value());
+    work.check_fold();
+}
