@@ -52,6 +52,7 @@ inline void declare_nothing(CLI::App& /*app*/, NoOptions& /*options*/) {}
 /// A word that only groups subcommands, such as `net`.
 CLI::App& add_group(CLI::App& parent, const std::string& name, const std::string& description);
 
+void add_archive(CLI::App& app, Context& context);
 void add_audit(CLI::App& app, Context& context);
 void add_backup(CLI::App& app, Context& context);
 void add_blob(CLI::App& app, Context& context);

@@ -104,7 +104,7 @@ void print_faults(const Json& report) {
     }
     for (const auto& snapshot : report.at("snapshots"))
         print(fmt::format(
-            "model '{}' snapshot {}: {}",
+            "model '{}' as of {}: {}",
             model,
             field(snapshot, "snapshot"),
             field(snapshot, "message")

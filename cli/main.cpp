@@ -19,6 +19,7 @@ void add_subcommands(CLI::App& app, cli::Context& context) {
     cli::add_operation(app, context);
     cli::add_dead_letter(app, context);
     cli::add_executors(app, context);
+    cli::add_archive(app, context);
     cli::add_audit(app, context);
     cli::add_blob(app, context);
     cli::add_backup(app, context);

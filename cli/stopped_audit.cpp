@@ -1,5 +1,6 @@
 #include "cli/stopped_audit.hpp"
 
+#include "blobstore/file_store.hpp"
 #include "engine/audit.hpp"
 #include "engine/data_directory.hpp"
 #include "engine/refold.hpp"
@@ -74,7 +75,11 @@ Outcome<Json> audit_stopped(const std::filesystem::path& data, const AuditWish& 
     }
     auto directory = engine::DataDirectory::open(data);
     if (!directory) return failed(std::move(directory.error()));
-    auto log = engine::open_rocks_log(directory->log(), {.access = engine::LogAccess::read_only});
+    const auto blobs = blobstore::FileStore::open({.folder = directory->blobs()});
+    if (!blobs) return failed(blobs.error());
+    auto log = engine::open_rocks_log(
+        directory->log(), {.access = engine::LogAccess::read_only, .blobs = blobs->get()}
+    );
     if (!log) return failed(std::move(log.error()));
     engine::SnapshotStore snapshots(directory->snapshots());
     std::map<std::string, engine::Refold, std::less<>> refolds;

@@ -120,6 +120,14 @@ struct ReadLimit {
     std::size_t bytes_max = std::size_t{4} << 20U;
 };
 
+/// What `EventLog::archive` did.
+struct Archived {
+    Seq to = 0;  ///< the last record that went; 0 = none did
+    std::uint64_t records = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t blobs = 0;
+};
+
 /// Damage of the storage itself, which need not have hit a record.
 struct StorageFault {
     /// Empty: the models that it concerns are not known.
@@ -175,10 +183,17 @@ public:
     virtual base::Result<std::vector<IndexedCase>> cases(
         std::string_view model, base::CaseId after, std::size_t limit
     ) = 0;
-    /// Writes again what a replay found to have left: the index follows from the log. Not synced.
+    /// Writes again what a replay found to have left: the index follows from the log.
     virtual base::Result<void> restore_cases(
         std::string_view model, std::span<const IndexedCase> cases
     ) = 0;
+
+    /// Moves records before `before` into the blob store, whole chunks only, and frees what they
+    /// took here. Reading finds them as before. Killed at any moment it loses nothing: the same
+    /// again goes on. Takes long.
+    virtual base::Result<Archived> archive(std::string_view model, Seq before) = 0;
+    /// The blobs that hold records: to be kept for ever.
+    virtual base::Result<std::vector<base::Digest>> archived_blobs(std::string_view model) = 0;
 
     /// A consistent copy of all logs as they are now, in `folder` (which must not exist), that
     /// opens as a log. Appends go on meanwhile. `unsupported` for a log that is not on a disk.

@@ -4,6 +4,44 @@
 
 namespace engine {
 
+namespace {
+
+constexpr std::string_view archived_mark = "\xFF\xFF\xFF\xFF";
+constexpr std::size_t digest_bytes = 32;
+constexpr std::size_t archived_bytes = 4 + digest_bytes + 8 + 8;
+
+void append_number(std::string& out, std::uint64_t value) {
+    for (unsigned i = 0; i < 8; ++i)
+        out.push_back(static_cast<char>(value >> (8U * i)));
+}
+
+std::uint64_t number_at(std::string_view bytes, std::size_t at) {
+    std::uint64_t value = 0;
+    for (unsigned i = 0; i < 8; ++i)
+        value |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8U * i);
+    return value;
+}
+
+}  // namespace
+
+std::string archived_text(const ArchivedChunk& chunk) {
+    std::string out(archived_mark);
+    for (const auto byte : chunk.blob.bytes)
+        out.push_back(static_cast<char>(byte));
+    append_number(out, chunk.offset);
+    append_number(out, chunk.size);
+    return out;
+}
+
+std::optional<ArchivedChunk> archived_chunk(std::string_view stored) {
+    if (stored.size() != archived_bytes || !stored.starts_with(archived_mark)) return std::nullopt;
+    ArchivedChunk chunk;
+    std::memcpy(chunk.blob.bytes.data(), stored.data() + archived_mark.size(), digest_bytes);
+    chunk.offset = number_at(stored, archived_mark.size() + digest_bytes);
+    chunk.size = number_at(stored, archived_mark.size() + digest_bytes + 8);
+    return chunk;
+}
+
 FrameHeader frame_header(std::size_t size, const base::Digest& hash) {
     FrameHeader header;
     for (unsigned i = 0; i < 4; ++i)

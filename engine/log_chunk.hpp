@@ -18,6 +18,17 @@ namespace engine {
 inline constexpr std::size_t chunk_bytes_max = std::size_t{64} << 10U;
 inline constexpr std::size_t frame_header_bytes = 4 + 32;
 
+/// What stands in a chunk's place once it was archived: where its bytes are. 4 bytes 0xFF (no
+/// record is that long), the blob's sha256, offset and size (8 bytes each, little-endian).
+struct ArchivedChunk {
+    base::Digest blob;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+};
+std::string archived_text(const ArchivedChunk& chunk);
+/// Nothing when it is a chunk.
+std::optional<ArchivedChunk> archived_chunk(std::string_view stored);
+
 using FrameHeader = std::array<char, frame_header_bytes>;
 FrameHeader frame_header(std::size_t size, const base::Digest& hash);
 

@@ -357,6 +357,14 @@ void MemoryLog::cut_tail(std::string_view model, Seq last) {
     });
 }
 
+base::Result<Archived> MemoryLog::archive(std::string_view /*model*/, Seq /*before*/) {
+    return base::fail(base::ErrorCode::unsupported, "a log in memory is not archived");
+}
+
+base::Result<std::vector<base::Digest>> MemoryLog::archived_blobs(std::string_view /*model*/) {
+    return {};
+}
+
 base::Result<void> MemoryLog::copy_to(const std::filesystem::path& /*folder*/) {
     return base::fail(base::ErrorCode::unsupported, "a log in memory has no files to copy");
 }

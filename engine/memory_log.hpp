@@ -41,6 +41,8 @@ public:
     ) override;
     base::Result<void> restore_cases(std::string_view model, std::span<const IndexedCase> cases)
         override;
+    base::Result<Archived> archive(std::string_view model, Seq before) override;
+    base::Result<std::vector<base::Digest>> archived_blobs(std::string_view model) override;
     base::Result<void> copy_to(const std::filesystem::path& folder) override;
 
     /// What becomes of an append that fails; its outcome is `unknown` either way.

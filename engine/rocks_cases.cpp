@@ -33,18 +33,10 @@ base::Result<std::vector<IndexedCase>> RocksLog::cases(
 base::Result<void> RocksLog::restore_cases(
     std::string_view model, std::span<const IndexedCase> cases
 ) {
-    const std::scoped_lock lock(writing_);
-    return reading([&]() -> base::Result<void> {
-        rocksdb::WriteBatch batch;
-        for (const IndexedCase& one : cases)
-            batch.Put(rocks_case_key(model, one.id), one.text);
-        const auto status = database_->Write({}, &batch);
-        if (!status.ok()) {
-            failed_ = true;
-            return base::fail(rocks_error("write to the log", status));
-        }
-        return {};
-    });
+    rocksdb::WriteBatch batch;
+    for (const IndexedCase& one : cases)
+        batch.Put(rocks_case_key(model, one.id), one.text);
+    return write_apart(batch);
 }
 
 }  // namespace engine

@@ -46,6 +46,10 @@ std::string rocks_chunk_key(std::string_view model, Seq first) {
     return numbered(prefix('c', model), first);
 }
 
+std::string rocks_archive_key(std::string_view model, Seq first) {
+    return numbered(prefix('a', model), first);
+}
+
 std::string rocks_case_key(std::string_view model, base::CaseId id) {
     return numbered(prefix('e', model), id.seq);
 }

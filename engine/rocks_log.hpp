@@ -1,5 +1,6 @@
 #pragma once
 
+#include "blobstore/store.hpp"
 #include "engine/log.hpp"
 
 #include <cstdint>
@@ -24,6 +25,8 @@ enum class LogAccess : std::uint8_t {
 struct RocksLogOptions {
     Durability durability = Durability::sync;
     LogAccess access = LogAccess::read_write;
+    /// Where archived records go and are read from; outlives the log.
+    blobstore::Store* blobs = nullptr;
 };
 
 /// A log in RocksDB, in `folder` (made when it does not exist): `db/` and `heads`, the heads kept

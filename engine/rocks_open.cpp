@@ -140,6 +140,10 @@ public:
     base::Result<void> restore_cases(std::string_view, std::span<const IndexedCase>) override {
         return base::fail(why_);
     }
+    base::Result<Archived> archive(std::string_view, Seq) override { return base::fail(why_); }
+    base::Result<std::vector<base::Digest>> archived_blobs(std::string_view) override {
+        return base::fail(why_);
+    }
     base::Result<void> copy_to(const std::filesystem::path&) override { return base::fail(why_); }
 
 private:

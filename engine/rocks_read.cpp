@@ -1,5 +1,4 @@
-#include "engine/log_chunk.hpp"
-#include "engine/rocks_store.hpp"
+#include "engine/rocks_chunks.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -7,47 +6,6 @@
 namespace engine {
 
 namespace {
-
-/// Walks the chunks of one model. Not valid: either there is no further chunk (`status` is ok) or
-/// the next one cannot be read.
-class ChunkCursor {
-public:
-    ChunkCursor(rocksdb::DB& database, std::string_view model)
-        : model_(model), prefix_(rocks_chunk_prefix(model)), end_(prefix_), end_slice_() {
-        end_.back() = '\1';
-        end_slice_ = end_;
-        prefix_slice_ = prefix_;
-        rocksdb::ReadOptions options;
-        options.iterate_lower_bound = &prefix_slice_;
-        options.iterate_upper_bound = &end_slice_;
-        iterator_.reset(database.NewIterator(options));
-    }
-
-    /// The chunk that would hold `seq`: the last one that begins at or before it.
-    void seek_holder(Seq seq) { iterator_->SeekForPrev(rocks_chunk_key(model_, seq)); }
-    /// The first chunk that begins at `seq` or after it.
-    void seek_start(Seq seq) { iterator_->Seek(rocks_chunk_key(model_, seq)); }
-    void next() { iterator_->Next(); }
-
-    [[nodiscard]] bool valid() const { return iterator_->Valid(); }
-    [[nodiscard]] Seq first() const {
-        const auto key = iterator_->key();
-        return rocks_key_seq({key.data(), key.size()});
-    }
-    [[nodiscard]] std::string_view chunk() const {
-        const auto value = iterator_->value();
-        return {value.data(), value.size()};
-    }
-    [[nodiscard]] std::string why() const { return iterator_->status().ToString(); }
-
-private:
-    std::string_view model_;
-    std::string prefix_;
-    std::string end_;
-    rocksdb::Slice prefix_slice_;
-    rocksdb::Slice end_slice_;
-    std::unique_ptr<rocksdb::Iterator> iterator_;
-};
 
 base::Error unreadable(std::string_view model, Seq seq, std::string_view why) {
     return {
@@ -98,13 +56,17 @@ base::Result<RecordPage> RocksLog::read_page(
     if (!end) return base::fail(end.error());
     RecordPage page;
     if (from > *end) return page;
-    ChunkCursor cursor(*database_, model);
+    ChunkCursor cursor(*database_, place_.options.blobs, model);
     cursor.seek_holder(from);
     if (!cursor.valid()) return base::fail(unreadable(model, from, cursor.why()));
     Seq next = cursor.first();
     std::size_t bytes = 0;
     while (cursor.valid() && cursor.first() == next) {
-        const bool whole = add_chunk(page, cursor.chunk(), next, from);
+        const auto chunk = cursor.chunk();
+        if (!chunk && page.records.empty())
+            return base::fail(unreadable(model, from, chunk.error().message));
+        if (!chunk) break;
+        const bool whole = add_chunk(page, *chunk, next, from);
         if (page.records.empty()) break;
         next = page.records.back().seq + 1;
         bytes += page.storage.back().size();
@@ -121,7 +83,7 @@ base::Result<RecordPage> RocksLog::read_page(
 base::Result<Seq> RocksLog::find_readable(std::string_view model, Seq from) {
     const auto end = last_seq(model);
     if (!end) return base::fail(end.error());
-    ChunkCursor cursor(*database_, model);
+    ChunkCursor cursor(*database_, place_.options.blobs, model);
     for (Seq bad = from; bad <= *end;) {
         if (read_page(model, bad, {.records_max = 1})) return bad;
         // Some later chunk begins a readable stretch. Chunks hidden by one damaged block are

@@ -33,9 +33,11 @@ struct RocksHead {
 };
 
 // Keys: `c` model 0 seq (8 bytes, big-endian) -> chunk; `e` model 0 case (8 bytes, big-endian) ->
-// IndexedCase::text; `h` model -> RocksHead.
+// IndexedCase::text; `a` model 0 seq -> hex digest of the blob that chunks from there on were
+// archived in; `h` model -> RocksHead.
 std::string rocks_chunk_prefix(std::string_view model);
 std::string rocks_chunk_key(std::string_view model, Seq first);
+std::string rocks_archive_key(std::string_view model, Seq first);
 std::string rocks_case_key(std::string_view model, base::CaseId id);
 /// The seq at the end of a key.
 Seq rocks_key_seq(std::string_view key);
@@ -89,6 +91,8 @@ public:
     ) override;
     base::Result<void> restore_cases(std::string_view model, std::span<const IndexedCase> cases)
         override;
+    base::Result<Archived> archive(std::string_view model, Seq before) override;
+    base::Result<std::vector<base::Digest>> archived_blobs(std::string_view model) override;
     base::Result<void> copy_to(const std::filesystem::path& folder) override;
 
 private:
@@ -106,6 +110,9 @@ private:
     base::Result<RocksHead> known_head(std::string_view model);
     AppendOutcome judge(const Append& request);
     void put(const Append& request);
+    /// A synced write that appends nothing.
+    base::Result<void> write_apart(rocksdb::WriteBatch& batch);
+    void reclaim(std::string_view model);
     void put_chunk(std::string_view model, Seq first);
     void after_write(std::span<const Append> requests, std::vector<AppendOutcome>& outcomes);
 

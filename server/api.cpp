@@ -103,9 +103,9 @@ http::Response created(Result<std::string> text, std::string location) {
     return response;
 }
 
-namespace {
-
-Result<base::Seq> seq_of(Api& api, const std::string& model, const std::string& text) {
+Result<base::Seq> seq_of(
+    Api& api, const std::string& model, std::string_view parameter, const std::string& text
+) {
     base::Seq seq = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seq);
     if (error == std::errc{} && end == text.data() + text.size()) return seq;
@@ -113,12 +113,10 @@ Result<base::Seq> seq_of(Api& api, const std::string& model, const std::string& 
     if (!at)
         return fail(
             ErrorCode::validation,
-            fmt::format("asOf '{}' is neither a seq nor an RFC 3339 time", text)
+            fmt::format("{} '{}' is neither a seq nor an RFC 3339 time", parameter, text)
         );
     return engine::seq_at(api.engine.log(), model, *at);
 }
-
-}  // namespace
 
 http::Task<Result<std::string>> look(
     Api& api,
@@ -130,7 +128,7 @@ http::Task<Result<std::string>> look(
     if (!as_of) co_return fail(as_of.error());
     if (!*as_of) co_return co_await read<std::string>(api, model, std::move(view));
     auto seq = co_await on_worker<base::Seq>(api, [&api, model, text = **as_of] {
-        return seq_of(api, model, text);
+        return seq_of(api, model, "asOf", text);
     });
     if (!seq) co_return fail(std::move(seq.error()));
     auto past = co_await http::await_callback<Result<engine::Engine::Past>>(

@@ -150,6 +150,12 @@ http::Task<base::Result<T>> read(
     co_return std::move(*answer);
 }
 
+/// A record's seq, or the last one at or before an RFC 3339 time (0: none). Blocks. `parameter` is
+/// for the error.
+base::Result<base::Seq> seq_of(
+    Api& api, const std::string& model, std::string_view parameter, const std::string& text
+);
+
 /// Looks at the model as it is, or with `?asOf=` (a seq or an RFC 3339 time) as it was.
 http::Task<base::Result<std::string>> look(
     Api& api,

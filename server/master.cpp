@@ -26,8 +26,8 @@ struct Master::Parts {
     explicit Parts(engine::DataDirectory opened) : directory(std::move(opened)) {}
 
     engine::DataDirectory directory;
-    std::unique_ptr<engine::EventLog> log;
     std::unique_ptr<blobstore::FileStore> blobs;
+    std::unique_ptr<engine::EventLog> log;
     std::unique_ptr<engine::SnapshotStore> snapshots;
     catalog::Catalog catalog;
     std::unique_ptr<transitions::Dispatcher> dispatcher;
@@ -88,12 +88,14 @@ Result<void> register_builtins(engine::Engine& engine, catalog::Catalog& catalog
 }
 
 Result<void> open_stores(const Master::Options& options, auto& parts) {
-    auto log = engine::open_rocks_log(parts.directory.log(), {.durability = options.durability});
-    if (!log) return fail(std::move(log.error()));
-    parts.log = std::move(*log);
     auto blobs = blobstore::FileStore::open({.folder = parts.directory.blobs()});
     if (!blobs) return fail(std::move(blobs.error()));
     parts.blobs = std::move(*blobs);
+    auto log = engine::open_rocks_log(
+        parts.directory.log(), {.durability = options.durability, .blobs = parts.blobs.get()}
+    );
+    if (!log) return fail(std::move(log.error()));
+    parts.log = std::move(*log);
     parts.snapshots = std::make_unique<engine::SnapshotStore>(parts.directory.snapshots());
     return {};
 }

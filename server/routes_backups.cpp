@@ -45,6 +45,42 @@ http::Task<http::Response> release_copy(Api& api, http::Request request) {
     ));
 }
 
+http::Task<http::Response> archive(Api& api, http::Request request) {
+    if (auto known = request.query.only({"before"}); !known)
+        co_return http::error_response(known.error());
+    const auto before = request.query.one("before");
+    if (!before) co_return http::error_response(before.error());
+    if (!*before) {
+        co_return http::error_response(base::Error{
+            ErrorCode::validation,
+            "before is missing",
+            "say which records: ?before=SEQ, or ?before=2026-01-01T00:00:00Z",
+            {}
+        });
+    }
+    const std::string model = request.parameter("m");
+    if (api.engine.durable(model) == 0) {
+        co_return http::error_response(base::Error{
+            ErrorCode::not_found, fmt::format("model '{}' does not exist", model), {}, {}
+        });
+    }
+    co_return respond(co_await on_worker<std::string>(
+        api,
+        [&api, model, before = **before]() -> Result<std::string> {
+            const auto seq = seq_of(api, model, "before", before);
+            if (!seq) return fail(seq.error());
+            const auto done = api.engine.log().archive(model, *seq);
+            if (!done) return fail(done.error());
+            return base::canonical(base::Json{
+                {"model", model},
+                {"records", done->records},
+                {"bytes", done->bytes},
+                {"blobs", done->blobs}
+            });
+        }
+    ));
+}
+
 }  // namespace
 
 void add_backup_routes(http::Router& router, Api& api) {
@@ -53,6 +89,13 @@ void add_backup_routes(http::Router& router, Api& api) {
         "/api/backups",
         [&api](http::Request r) { return hold_copy(api, std::move(r)); },
         {.description = "Hold a consistent copy of the log in the data directory, for a backup"}
+    );
+    router.add(
+        http::Method::post,
+        "/api/models/{m}/archive",
+        [&api](http::Request r) { return archive(api, std::move(r)); },
+        {.description =
+             "Move records before a seq or a time into the blob store; they stay readable"}
     );
     router.add(
         http::Method::delete_,

@@ -165,6 +165,9 @@ Result<std::unordered_set<base::Digest>> referenced(Api& api) {
     const auto models = api.engine.log().models();
     if (!models) return fail(models.error());
     for (const auto& model : *models) {
+        const auto archived = api.engine.log().archived_blobs(model);
+        if (!archived) return fail(archived.error());
+        digests.insert(archived->begin(), archived->end());
         base::Seq from = 1;
         for (;;) {
             const auto page = api.engine.log().read(model, from, {});

@@ -123,6 +123,33 @@ TEST_CASE("cases that left memory are shown, listed, paged and told to be over a
     CHECK(m.get("/api/models/team/audit?state=true").body.at("ok") == true);
 }
 
+TEST_CASE("archived records are replayed, seen as of then, and kept from collection") {
+    LiveMaster m;
+    m.made("/api/models/team/nets", pass_net);
+    m.made("/api/models/team/nets/pass/cases?wait=10s", Json{{"v", 1}});
+    const auto then = m.get("/api/models/team").body.at("seq").get<std::uint64_t>();
+    const auto seen = m.get("/api/models/team/nets/pass/places/o/tokens").body;
+    for (int i = 0; i < 20; ++i)
+        m.made("/api/models/team/nets/pass/cases?wait=10s", Json{{"v", i}});
+    CHECK(m.post("/api/models/team/archive", {}).status == 400);
+    CHECK(m.post("/api/models/team/archive?before=soon", {}).status == 400);
+    CHECK(m.post("/api/models/nobody/archive?before=9", {}).status == 404);
+    const auto done = m.post("/api/models/team/archive?before=2100-01-01T00:00:00Z", {});
+    REQUIRE_MESSAGE(done.status == 200, done.body.dump());
+    CHECK(done.body.at("records").get<std::uint64_t>() > then);
+    CHECK(m.post("/api/blobs/gc?grace=0s", {}).body.at("collected") == 0);
+    std::filesystem::remove_all(m.data() / "snapshots");
+    m.stop();
+    std::filesystem::remove_all(m.data() / "snapshots");
+    m.start();
+    CHECK(
+        m.get("/api/models/team/nets/pass/places/o/tokens?asOf=" + std::to_string(then)).body ==
+        seen
+    );
+    CHECK(m.get("/api/models/team/events?from=1&limit=3").body.at("items").size() == 3);
+    CHECK(m.get("/api/models/team/audit?state=true").body.at("ok") == true);
+}
+
 TEST_CASE("a second master on the same directory is refused") {
     LiveMaster m;
     const auto second = server::Master::start({.data = m.data()});
