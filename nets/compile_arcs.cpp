@@ -142,7 +142,7 @@ struct ArcReader {
         if (const auto* place = fields.require("place")) {
             const bool reads = into.kind == ArcKind::read || into.kind == ArcKind::inhibit;
             const auto use = reads ? PlaceUse::read : PlaceUse::change;
-            into.place = read_place(*place, at / "place", draft, use).value_or(0);
+            into.place = read_place(*place, at / "place", draft, use).value_or(unknown_place);
         }
         if (const auto* take = fields.find("take")) into.take = weight(*take, at / "take", index);
         if (!into.binds()) special(fields, at, into);
@@ -166,9 +166,10 @@ struct ArcReader {
     }
 
     void arc(const base::Json& value, const At& at, std::size_t index, InputArc& into) const {
+        into.place = unknown_place;
         if (value.is_object()) return object(value, at, index, into);
         if (value.is_string()) {
-            into.place = read_place(value, at, draft, PlaceUse::change).value_or(0);
+            into.place = read_place(value, at, draft, PlaceUse::change).value_or(unknown_place);
             return;
         }
         draft.faults.add(at, wrong_type("the name of a place or an arc (an object)", value));

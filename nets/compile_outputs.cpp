@@ -37,7 +37,7 @@ void compile_rule(
 ) {
     const Fields fields(value, at, draft.faults, grammar::rule);
     if (const auto* to = fields.require("to")) {
-        into.place = read_place(*to, at / "to", draft, PlaceUse::change).value_or(0);
+        into.place = read_place(*to, at / "to", draft, PlaceUse::change).value_or(unknown_place);
     }
     if (const auto* when = fields.find("when")) {
         into.when = read_expression(*when, at / "when", draft, outer);
@@ -80,7 +80,7 @@ void compile_outputs(
         for (const auto& [place, token] : value.get_ref<const base::Json::object_t&>()) {
             auto& rule = into.rules.emplace_back();
             const At here = at / place;
-            rule.place = place_named(place, here, draft, PlaceUse::change).value_or(0);
+            rule.place = place_named(place, here, draft, PlaceUse::change).value_or(unknown_place);
             auto made = read_template(token, here, draft, vocabulary);
             if (made) rule.token = std::move(*made);
         }

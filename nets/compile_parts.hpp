@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,6 +58,9 @@ std::optional<cel::Program> read_expression(
 std::optional<Template> read_template(
     const base::Json& value, const At& at, Draft& draft, const Vocabulary& vocabulary
 );
+
+/// Where no place could be read, which is a fault: the net will not come out.
+inline constexpr PlaceIndex unknown_place = std::numeric_limits<PlaceIndex>::max();
 
 /// What an arc or a rule does with a place; system places can only be read.
 enum class PlaceUse : std::uint8_t { read, change };

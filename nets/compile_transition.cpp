@@ -106,7 +106,8 @@ void check_join(const At& at, Draft& draft, const Transition& transition) {
     if (!transition.or_join) return;
     if (is_timer(transition)) draft.faults.add(at / "join", "is not for timers");
     const bool takes = std::ranges::any_of(transition.in, [&](const InputArc& arc) {
-        return arc.kind == ArcKind::consume && !arc.any_case && draft.net.places[arc.place].cases;
+        return arc.kind == ArcKind::consume && !arc.any_case &&
+               (arc.place == unknown_place || draft.net.places[arc.place].cases);
     });
     if (!takes) {
         draft.faults.add(
