@@ -24,7 +24,7 @@ template <class Enum>
 Enum read_name(
     wire::ObjectReader& reader, std::string_view key, std::optional<Enum> (*parse)(std::string_view)
 ) {
-    const auto text = reader.text(key);
+    const auto text = reader.text(key, {64, false});
     const auto value = parse(text);
     if (!value && !text.empty()) reader.fault(key, fmt::format("'{}' is not known", text));
     return value.value_or(Enum{});

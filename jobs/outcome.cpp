@@ -49,9 +49,11 @@ Output read_output(const base::Json& json, const std::string& pointer, wire::Fau
     output.bytes_total = static_cast<std::uint64_t>(reader.integer("bytesTotal"));
     output.bytes_kept = static_cast<std::uint64_t>(reader.integer("bytesKept"));
     if (output.bytes_kept > output.bytes_total) reader.fault("bytesKept", "exceeds bytesTotal");
-    output.bytes_head =
-        static_cast<std::uint64_t>(reader.optional_integer("bytesHead").value_or(0));
-    if (output.bytes_head > output.bytes_kept) reader.fault("bytesHead", "exceeds bytesKept");
+    if (const auto head = reader.optional_integer("bytesHead")) {
+        output.bytes_head = static_cast<std::uint64_t>(*head);
+        if (output.bytes_head > output.bytes_kept) reader.fault("bytesHead", "exceeds bytesKept");
+        if (!output.truncated()) reader.fault("bytesHead", "is given though nothing was left out");
+    }
     output.text = reader.optional_bytes("text", {output_inline_bytes_max}).value_or("");
     if (reader.optional("sha256") != nullptr) {
         output.sha256 = reader.digest("sha256");

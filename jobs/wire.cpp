@@ -39,32 +39,29 @@ const base::Json* ObjectReader::required(std::string_view key) {
     return value;
 }
 
-bool ObjectReader::fits(std::string_view key, const base::Json& value, TextRule rule) {
-    if (!value.is_string()) {
-        fault(key, "is not a string");
+bool ObjectReader::fits(std::string pointer, const base::Json& value, TextRule rule) {
+    const auto fault = [&](std::string message) {
+        faults_.push_back({std::move(pointer), base::ErrorCode::validation, std::move(message)});
         return false;
-    }
+    };
+    if (!value.is_string()) return fault("is not a string");
     const auto& text = value.get_ref<const std::string&>();
     if (text.size() > rule.bytes_max) {
-        fault(key, fmt::format("has {} bytes; the limit is {}", text.size(), rule.bytes_max));
-        return false;
+        return fault(fmt::format("has {} bytes; the limit is {}", text.size(), rule.bytes_max));
     }
-    if (text.empty() && !rule.may_be_empty) {
-        fault(key, "is empty");
-        return false;
-    }
+    if (text.empty() && !rule.may_be_empty) return fault("is empty");
     return true;
 }
 
 std::string ObjectReader::text(std::string_view key, TextRule rule) {
     const auto* value = required(key);
-    if (value == nullptr || !fits(key, *value, rule)) return {};
+    if (value == nullptr || !fits(child(key), *value, rule)) return {};
     return value->get<std::string>();
 }
 
 std::optional<std::string> ObjectReader::optional_text(std::string_view key, TextRule rule) {
     const auto* value = optional(key);
-    if (value == nullptr || !fits(key, *value, rule)) return std::nullopt;
+    if (value == nullptr || !fits(child(key), *value, rule)) return std::nullopt;
     return value->get<std::string>();
 }
 
@@ -76,8 +73,10 @@ std::optional<std::int64_t> ObjectReader::optional_integer(std::string_view key,
         return std::nullopt;
     }
     const auto number = value->get<std::int64_t>();
-    if (number < rule.min || number > rule.max) {
-        fault(key, fmt::format("is {}; it must be {} to {}", number, rule.min, rule.max));
+    // What only an unsigned number can hold would come out as a negative one.
+    const bool beyond = value->is_number_unsigned() && number < 0;
+    if (beyond || number < rule.min || number > rule.max) {
+        fault(key, fmt::format("is {}; it must be {} to {}", value->dump(), rule.min, rule.max));
         return std::nullopt;
     }
     return number;
@@ -115,7 +114,7 @@ bool ObjectReader::boolean(std::string_view key) {
 
 base::Digest ObjectReader::digest(std::string_view key) {
     const auto* value = required(key);
-    if (value == nullptr || !fits(key, *value, {})) return {};
+    if (value == nullptr || !fits(child(key), *value, {})) return {};
     const auto digest = base::Digest::from_hex(value->get_ref<const std::string&>());
     if (!digest) fault(key, "is not a sha256 (64 lower-case hex digits)");
     return digest.value_or(base::Digest{});
@@ -147,7 +146,7 @@ std::vector<std::string> ObjectReader::texts(
 ) {
     std::vector<std::string> out;
     each(key, count_max, [&](const base::Json& value, const std::string& pointer) {
-        if (fits(pointer.substr(pointer_.size() + 1), value, rule)) out.push_back(value);
+        if (fits(pointer, value, rule)) out.push_back(value);
     });
     return out;
 }
@@ -168,7 +167,7 @@ std::map<std::string, std::string> ObjectReader::text_map(
     }
     ObjectReader members(*value, child(key), faults_);
     for (const auto& [name, text] : value->items()) {
-        if (members.fits(name, text, {})) out.emplace(name, text.get<std::string>());
+        if (members.fits(members.child(name), text, {})) out.emplace(name, text.get<std::string>());
     }
     return out;
 }

@@ -69,7 +69,8 @@ private:
     const base::Json* array(std::string_view key, std::size_t count_max);
     static std::size_t size(const base::Json& list);
     static const base::Json& element(const base::Json& list, std::size_t i);
-    bool fits(std::string_view key, const base::Json& value, TextRule rule);
+    /// Otherwise there is a fault at `pointer`.
+    bool fits(std::string pointer, const base::Json& value, TextRule rule);
 
     const base::Json* object_ = nullptr;
     std::string pointer_;

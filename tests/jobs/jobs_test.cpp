@@ -206,6 +206,49 @@ TEST_CASE("faults deep in a sync are named with their place") {
     CHECK(names(answer.error(), {"/leases/0/job/binding/sha256", "/drop"}));
 }
 
+TEST_CASE("a word that is empty is a fault, not the first of those that are known") {
+    auto job = jobs::to_json(script_job());
+    job["effect"] = "";
+    job["network"] = "";
+    job["binding"]["runtime"] = "";
+    const auto read = jobs::job_from_json(job);
+    REQUIRE_FALSE(read);
+    CHECK(names(read.error(), {"/effect", "/network", "/binding/runtime"}));
+    auto request = jobs::to_json(full_request());
+    request["running"][0]["phase"] = "";
+    const auto sync = jobs::sync_request_from_json(request);
+    REQUIRE_FALSE(sync);
+    CHECK(names(sync.error(), {"/running/0/phase"}));
+    auto reply = jobs::to_json(full_reply());
+    reply["cancel"][0]["reason"] = "";
+    reply["drop"][0]["verdict"] = "";
+    const auto answer = jobs::sync_reply_from_json(reply);
+    REQUIRE_FALSE(answer);
+    CHECK(names(answer.error(), {"/cancel/0/reason", "/drop/0/verdict"}));
+}
+
+TEST_CASE("an element of a list, and a number beyond 63 bits, are told with their place") {
+    auto json = jobs::to_json(script_job());
+    json["argv"] = {"fine", 7};
+    json["env"]["COLOUR"] = 7;
+    json["caps"]["wallMs"] = UINT64_MAX;
+    const auto job = jobs::job_from_json(json);
+    REQUIRE_FALSE(job);
+    CHECK(names(job.error(), {"/argv/1", "/env/COLOUR", "/caps/wallMs"}));
+    CHECK(job.error().details.size() == 3);
+    CHECK(std::ranges::any_of(job.error().details, [](const auto& detail) {
+        return detail.message.starts_with("is 18446744073709551615;");
+    }));
+}
+
+TEST_CASE("where nothing was left out of an output, it has no beginning of its own") {
+    auto json = jobs::to_json(failed_outcome());
+    json["stderr"]["bytesHead"] = 2;
+    const auto outcome = jobs::outcome_from_json(json);
+    REQUIRE_FALSE(outcome);
+    CHECK(names(outcome.error(), {"/stderr/bytesHead"}));
+}
+
 TEST_CASE("an executor is unfit for what it lacks, and the reason names it") {
     jobs::Capabilities capabilities;
     capabilities.runtimes = {{"sh", "dash"}};
