@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t left_over_connection = jobs::open_syncs_max;
 constexpr std::size_t first_slot_connection = jobs::open_syncs_max + 1;
-constexpr base::Duration pause_min = base::milliseconds(100);
-constexpr base::Duration pause_max = base::seconds(5);
+constexpr base::Duration retry_pause_min = base::milliseconds(100);
+constexpr base::Duration retry_pause_max = base::seconds(5);
 
 std::chrono::microseconds chrono(base::Duration length) {
     return std::chrono::microseconds(std::max<std::int64_t>(length.us, 0));
@@ -109,7 +109,7 @@ void Daemon::keep_time(const http::StopSignal& stop) {
         if (stop_step(now)) break;
         changed_.notify_all();
         auto until = agent_.wake_at(now);
-        if (stop.stopped() || agent_.ended()) until = std::min(until, now + pause_min);
+        if (stop.stopped() || agent_.ended()) until = std::min(until, now + retry_pause_min);
         changed_.wait_for(lock, chrono(until - now));
     }
 }
@@ -278,7 +278,8 @@ void Daemon::deliver(const jobs::LeaseRef& ref, FinishedJob& finished, std::size
 }
 
 bool Daemon::pause(int repetition) {
-    const auto length = std::min(pause_min.us << std::min(repetition, 16), pause_max.us);
+    const auto length =
+        std::min(retry_pause_min.us << std::min(repetition, 16), retry_pause_max.us);
     Lock lock(mutex_);
     changed_.wait_for(lock, chrono({length}), [this] { return finished_; });
     return !finished_;
