@@ -12,6 +12,15 @@
 
 namespace {
 
+/// A sanitizer keeps freed memory, so that flat memory does not show.
+constexpr bool memory_is_telling() {
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    return false;
+#else
+    return true;
+#endif
+}
+
 jobs::Lease durable(jobs::Lease lease) {
     lease.job.effect = jobs::Effect::once;
     return lease;
@@ -95,7 +104,7 @@ TEST_CASE("fifty megabytes of output reach the master whole, in flat memory") {
     const auto before = rig::resident_bytes();
     master.offer(lease);
     const auto outcome = master.outcome(lease.id.text);
-    CHECK(rig::resident_bytes() - before < 16 << 20U);
+    if (memory_is_telling()) CHECK(rig::resident_bytes() - before < 16 << 20U);
     CHECK(outcome.outcome_class == jobs::OutcomeClass::done);
     base::Sha256 hasher;
     const std::string zeros(1'000'000, '\0');
