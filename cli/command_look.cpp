@@ -94,7 +94,7 @@ Outcome<Exit> list_operations(Context& context, const PageOptions& options) {
     auto master = context.master();
     if (!master) return std::unexpected(std::move(master.error()));
     QueryText query;
-    query.add_given("limit", options.limit);
+    query.add_given("limit", options.limit).add_given("cursor", options.cursor);
     const auto answer =
         master->get(model_target(context.model_name(), {"operations"}) + query.text());
     return show_answer(context, answer, [](const Json& page) {
@@ -107,6 +107,7 @@ Outcome<Exit> list_operations(Context& context, const PageOptions& options) {
             );
         }
         table.print();
+        if (page.contains("next")) print("more: --cursor " + field(page, "next"));
     });
 }
 

@@ -18,11 +18,13 @@ struct ListOptions {
     std::string state;
     std::string skill;
     std::string limit;
+    std::string cursor;
 };
 void declare_list(CLI::App& app, ListOptions& options) {
     app.add_option("--state", options.state, "available, claimed or waiting");
     app.add_option("--skill", options.skill, "Only packets that want this skill");
     app.add_option("--limit", options.limit, "At most so many");
+    app.add_option("--cursor", options.cursor, "Go on after the page that named it");
 }
 
 struct ClaimOptions {
@@ -84,7 +86,8 @@ Outcome<Exit> list(Context& context, const ListOptions& options) {
     QueryText query;
     query.add_given("state", options.state)
         .add_given("skill", options.skill)
-        .add_given("limit", options.limit);
+        .add_given("limit", options.limit)
+        .add_given("cursor", options.cursor);
     const auto answer = master->get(model_target(context.model_name(), {"work"}) + query.text());
     return show_answer(context, answer, [](const Json& page) {
         Table table({"WORK", "SKILL", "STATE", "AGENT", "UNTIL", "NET", "TRANSITION", "CASE"});
@@ -94,6 +97,7 @@ Outcome<Exit> list(Context& context, const ListOptions& options) {
             );
         }
         table.print();
+        if (page.contains("next")) print("more: --cursor " + field(page, "next"));
     });
 }
 

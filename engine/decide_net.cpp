@@ -1,10 +1,9 @@
 #include "base/json.hpp"
-#include "engine/arrival.hpp"
 #include "engine/decisions.hpp"
+#include "engine/deployable.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <iterator>
 #include <utility>
 
 namespace engine {
@@ -14,30 +13,6 @@ using base::fail;
 using base::Result;
 
 namespace {
-
-// Places of the current version that the new one lacks must be empty.
-std::vector<base::ErrorDetail> lost_tokens(
-    const State& state, const Deployment& current, const nets::Net& next
-) {
-    std::vector<base::ErrorDetail> faults;
-    for (const auto& place : current.net->places) {
-        const bool moves = std::ranges::any_of(next.migrate, [&](const auto& move) {
-            return move.first == place.name;
-        });
-        if (place.shared || moves || next.place(place.name)) continue;
-        const auto id = state.place({current.net->name, place.name});
-        const auto count = id ? state.store.place(*id).count : 0;
-        if (count == 0) continue;
-        faults.push_back({
-            base::pointer_child("/places", place.name),
-            ErrorCode::conflict,
-            fmt::format(
-                "place '{}' is gone in this version but holds {} tokens", place.name, count
-            ),
-        });
-    }
-    return faults;
-}
 
 bool known_before(const State& state, const Deployment* current, const PlaceName& place) {
     const auto id = state.place(place);
@@ -49,36 +24,6 @@ bool known_before(const State& state, const Deployment* current, const PlaceName
         });
     }
     return current != nullptr && std::ranges::find(current->places, *id) != current->places.end();
-}
-
-// A shared place has one schema, whoever says it; and what is there from the start fits it.
-std::vector<base::ErrorDetail> schema_faults(const State& state, const nets::Net& net) {
-    std::vector<base::ErrorDetail> faults;
-    for (const auto& place : net.places) {
-        const std::string at = base::pointer_child("/places", place.name);
-        places::Place box{.name = place.name};
-        if (place.schema) box.schema = place.schema->compiled;
-        for (const auto& [name, entry] : state.nets) {
-            if (!place.shared || !entry.current || name == net.name) continue;
-            const auto index = entry.current->net->place(place.name);
-            if (!index) continue;
-            const nets::Place& other = entry.current->net->places[*index];
-            if (!other.shared || !other.schema) continue;
-            if (place.schema && place.schema->document != other.schema->document) {
-                faults.push_back({
-                    at + "/schema",
-                    ErrorCode::conflict,
-                    fmt::format("net '{}' gives the shared place another schema", name),
-                });
-            }
-            box.schema = other.schema->compiled;
-        }
-        for (std::size_t i = 0; i < place.tokens.size() && box.schema; ++i) {
-            auto misfits = arrival_faults(box, place.tokens[i], fmt::format("{}/tokens/{}", at, i));
-            std::ranges::move(misfits, std::back_inserter(faults));
-        }
-    }
-    return faults;
 }
 
 }  // namespace
@@ -131,25 +76,7 @@ Result<Deployed> deploy(
             );
         }
     }
-    if (current != nullptr) {
-        auto faults = lost_tokens(state, *current, *net);
-        if (!faults.empty()) {
-            return fail(base::Error{
-                ErrorCode::conflict,
-                fmt::format("net '{}' would lose tokens", net->name),
-                "empty these places first, keep them, or say in 'migrate' where their tokens go",
-                std::move(faults)
-            });
-        }
-    }
-    if (auto faults = schema_faults(state, *net); !faults.empty()) {
-        return fail(base::Error{
-            faults.front().code,
-            fmt::format("the schemas of net '{}' do not hold", net->name),
-            "mend these and deploy again",
-            std::move(faults)
-        });
-    }
+    if (auto good = deployable(state, *net); !good) return fail(std::move(good.error()));
     Decisions decisions{model, asker};
     Event event;
     event.type = EventType::net_deployed;

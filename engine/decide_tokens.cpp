@@ -24,6 +24,31 @@ std::string place_text(const PlaceName& name) {
                             : fmt::format("place '{}' of net '{}'", name.name, name.net);
 }
 
+// Places of the system are written by what they are for: a hand in them would break it. No net has
+// one of its own by such a name.
+bool of_system(std::string_view net, std::string_view name) {
+    return net.empty() && name.starts_with("p-");
+}
+
+// A place that a net has now: that of a version before, or of a net that was undeployed, is out of
+// everybody's sight.
+std::optional<places::PlaceId> open_place(const State& state, const PlaceName& name) {
+    const auto id = state.place(name);
+    if (!id) return std::nullopt;
+    const auto has = [&](const Deployment* deployed) {
+        if (deployed == nullptr) return false;
+        const auto index = deployed->net->place(name.name);
+        return index && deployed->places[*index] == *id;
+    };
+    const bool open =
+        name.net.empty()
+            ? std::ranges::any_of(
+                  state.nets, [&](const auto& net) { return has(net.second.current.get()); }
+              )
+            : has(state.current(name.net));
+    return open ? id : std::nullopt;
+}
+
 std::vector<base::ErrorDetail> token_faults(
     const State& state, const places::Place& place, const std::vector<PutToken>& tokens
 ) {
@@ -75,8 +100,21 @@ Result<Seq> put_tokens(
     Model& model, const PlaceName& place, std::vector<PutToken> tokens, const Asker& asker
 ) {
     const State& state = model.state();
-    const auto id = state.place(place);
-    if (!id) return fail(ErrorCode::not_found, fmt::format("{} is unknown", place_text(place)));
+    if (of_system(place.net, place.name)) {
+        return fail(
+            ErrorCode::not_permitted,
+            fmt::format("{} is the system's: nobody puts tokens there by hand", place_text(place)),
+            "tools are registered with: netwright tool register"
+        );
+    }
+    const auto id = open_place(state, place);
+    if (!id) {
+        return fail(
+            ErrorCode::not_found,
+            fmt::format("{} is unknown", place_text(place)),
+            "see which places there are: netwright net show NET"
+        );
+    }
     if (tokens.empty() || tokens.size() > tokens_put_max) {
         return fail(
             ErrorCode::validation,
@@ -131,6 +169,13 @@ Result<Seq> remove_token(Model& model, base::TokenId id, const Asker& asker) {
         return fail(ErrorCode::not_found, fmt::format("token {} is unknown", text(id)));
     }
     const auto& token = state.store.token(slot);
+    if (const auto& place = state.store.place(token.place); of_system(place.net, place.name)) {
+        return fail(
+            ErrorCode::not_permitted,
+            fmt::format("token {} is in '{}', a place of the system", text(id), place.name),
+            "a dead letter is dropped with: netwright dead-letter drop ID"
+        );
+    }
     if (token.holder != 0) {
         return fail(
             ErrorCode::conflict,
@@ -164,6 +209,11 @@ Result<Seq> redrive(Model& model, base::TokenId id, const Asker& asker) {
     }
     const auto data = base::parse_json(letter.data.view());
     if (!data) return fail(data.error());
+    if (!data->is_object() || !data->contains("tokens")) {
+        return fail(
+            ErrorCode::conflict, fmt::format("{} names no tokens", text(id)), "drop the dead letter"
+        );
+    }
     Event event;
     event.type = EventType::dead_letter_redriven;
     event.case_id = letter.case_id;
@@ -173,9 +223,13 @@ Result<Seq> redrive(Model& model, base::TokenId id, const Asker& asker) {
     std::vector<base::ErrorDetail> faults;
     for (const auto& token : data->at("tokens")) {
         const PlaceName place{token.value("net", ""), token.value("place", "")};
-        const auto place_id = state.place(place);
+        const auto place_id = open_place(state, place);
         if (!place_id) {
-            return fail(ErrorCode::conflict, fmt::format("{} is gone", place_text(place)));
+            return fail(
+                ErrorCode::conflict,
+                fmt::format("{} is gone", place_text(place)),
+                "deploy a version that has it, or drop the dead letter and put its tokens elsewhere"
+            );
         }
         const auto text = base::canonical(token.at("data"));
         auto misfits = arrival_faults(
@@ -208,7 +262,12 @@ Result<Seq> redrive(Model& model, base::TokenId id, const Asker& asker) {
             "wait until the net has taken tokens from it"
         );
     }
-    return Decisions{model, asker}.emit(std::move(event));
+    const auto case_id = event.case_id;
+    Decisions decisions{model, asker};
+    const Seq seq = decisions.emit(std::move(event));
+    // The places may be end places by now.
+    if (case_id) decisions.end_if_quiet(case_id);
+    return seq;
 }
 
 Result<Seq> drop(Model& model, base::TokenId id, const Asker& asker) {

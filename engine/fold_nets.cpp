@@ -63,38 +63,52 @@ void adopt_cases(State& state, const std::shared_ptr<const Deployment>& made) {
     }
 }
 
-// Of the nets that are deployed now, the one that says what may arrive in a shared place.
-std::optional<base::Schema> shared_schema(const State& state, std::string_view place) {
+// A shared place is as the nets say that have it now. They do not contradict each other; the newest
+// counts where in an older log they do.
+void settle_shared(State& state, places::Place& place) {
+    place.schema.reset();
+    place.capacity.reset();
+    place.cases = true;
+    Seq capacity_said = 0;
     for (const auto& [name, entry] : state.nets) {
         if (!entry.current) continue;
-        const auto index = entry.current->net->place(place);
+        const auto index = entry.current->net->place(place.name);
         if (!index) continue;
         const nets::Place& declared = entry.current->net->places[*index];
-        if (declared.shared && declared.schema) return declared.schema->compiled;
+        if (!declared.shared) continue;
+        if (declared.schema && !place.schema) place.schema = declared.schema->compiled;
+        if (!declared.cases) place.cases = false;
+        if (declared.capacity && entry.current->seq > capacity_said) {
+            place.capacity = declared.capacity;
+            capacity_said = entry.current->seq;
+        }
     }
-    return std::nullopt;
 }
 
 // A place that no version has any more takes what an older firing brings.
-void forget_schemas(State& state, const Deployment& deployment) {
+void let_go_of(State& state, const Deployment& deployment) {
     for (const auto id : deployment.places) {
         auto& place = state.store.place(id);
-        place.schema = place.net.empty() ? shared_schema(state, place.name) : std::nullopt;
+        if (place.net.empty())
+            settle_shared(state, place);
+        else
+            place.schema.reset();
     }
 }
 
 }  // namespace
 
-void take_schemas(State& state, const Deployment& deployment) {
+void settle_places(State& state, const Deployment& deployment) {
     for (std::size_t i = 0; i < deployment.places.size(); ++i) {
         const nets::Place& rules = deployment.net->places[i];
-        auto& schema = state.store.place(deployment.places[i]).schema;
-        schema.reset();
+        auto& place = state.store.place(deployment.places[i]);
         if (rules.shared) {
-            schema = shared_schema(state, rules.name);
-        } else if (rules.schema) {
-            schema = rules.schema->compiled;
+            settle_shared(state, place);
+            continue;
         }
+        place.capacity = rules.capacity;
+        place.cases = rules.cases;
+        place.schema = rules.schema ? std::optional(rules.schema->compiled) : std::nullopt;
     }
 }
 
@@ -109,9 +123,6 @@ Result<void> apply_deployed(State& state, const Event& event, const RecordHead& 
     const nets::Net& rules = *made->net;
     for (const auto& place : rules.places) {
         const auto id = state.ensure_place({place.shared ? "" : rules.name, place.name});
-        auto& box = state.store.place(id);
-        box.capacity = place.capacity;
-        box.cases = place.cases;
         made->places.push_back(id);
     }
     NetEntry& entry = state.nets[rules.name];
@@ -128,8 +139,8 @@ Result<void> apply_deployed(State& state, const Event& event, const RecordHead& 
     }
     entry.versions.push_back({rules.version, head.seq, head.ts, event.actor, rules.digest});
     entry.current = made;
-    if (before) forget_schemas(state, *before);
-    take_schemas(state, *made);
+    if (before) let_go_of(state, *before);
+    settle_places(state, *made);
     if (told->adopts) adopt_cases(state, made);
     state.deployments[head.seq] = made;
     std::erase_if(state.deployments, [](const auto& held) { return held.second.expired(); });
@@ -143,7 +154,7 @@ Result<void> apply_undeployed(State& state, const Event& event) {
     }
     const auto gone = std::exchange(found->second.current, nullptr);
     retire(state, *gone);
-    forget_schemas(state, *gone);
+    let_go_of(state, *gone);
     return {};
 }
 

@@ -269,7 +269,7 @@ Result<void> read_snapshot(State& state, SnapshotReader& reader) {
         return fail(ErrorCode::tamper, "the snapshot's state does not have the hash that it names");
     }
     for (const auto& [name, entry] : state.nets) {
-        if (entry.current) take_schemas(state, *entry.current);
+        if (entry.current) settle_places(state, *entry.current);
     }
     return {};
 }

@@ -4,8 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace server {
 
@@ -75,6 +77,28 @@ Result<std::optional<base::Duration>> wait_of(const http::Request& request) {
         );
     }
     return wait;
+}
+
+base::Result<base::OperationId> operation_cursor(const PageRequest& page) {
+    if (!page.cursor) return base::OperationId{};
+    const auto id = base::operation_id(*page.cursor);
+    if (id) return *id;
+    return fail(ErrorCode::validation, "the cursor is malformed", "use 'next' of the page before");
+}
+
+Result<std::string> word_of(
+    const http::Request& request,
+    std::string_view parameter,
+    std::initializer_list<std::string_view> words
+) {
+    auto given = request.query.one(parameter);
+    if (!given) return fail(std::move(given.error()));
+    if (!*given || std::ranges::find(words, **given) != words.end()) return given->value_or("");
+    return fail(
+        ErrorCode::validation,
+        fmt::format("'{}' is not what {} may be", **given, parameter),
+        fmt::format("use one of: {}", fmt::join(words, ", "))
+    );
 }
 
 std::string list_json(const std::vector<std::string>& items, std::optional<std::string> next) {

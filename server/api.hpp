@@ -13,6 +13,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,16 +57,34 @@ base::Result<PageRequest> page_of(const http::Request& request);
 base::Result<std::optional<base::Duration>> wait_of(const http::Request& request);
 /// `{"items": [...], "next": cursor}`; items are JSON texts.
 std::string list_json(const std::vector<std::string>& items, std::optional<std::string> next = {});
-/// The first `limit` of what `view` shows (as JSON text, or nothing) of the elements of a range.
+/// Operations after the one that the cursor names; nothing where it is malformed.
+base::Result<base::OperationId> operation_cursor(const PageRequest& page);
+/// A page of operations, from a map or set of them by id: what `view` shows (as JSON text, or
+/// nothing) of those after `after`.
 template <class Range, class View>
-std::string list_first(const Range& range, std::size_t limit, View&& view) {
+std::string list_operations_after(
+    const Range& range, base::OperationId after, std::size_t limit, View&& view
+) {
     std::vector<std::string> items;
-    for (const auto& element : range) {
-        if (items.size() == limit) break;
-        if (std::optional<std::string> item = view(element)) items.push_back(std::move(*item));
+    std::string last;
+    for (auto at = range.upper_bound(after); at != range.end(); ++at) {
+        std::optional<std::string> item = view(*at);
+        if (!item) continue;
+        if (items.size() == limit) return list_json(items, std::move(last));
+        items.push_back(std::move(*item));
+        if constexpr (requires { at->first; })
+            last = text(at->first);
+        else
+            last = text(*at);
     }
     return list_json(items);
 }
+/// One of the words that a parameter may be, or "" where it is not given.
+base::Result<std::string> word_of(
+    const http::Request& request,
+    std::string_view parameter,
+    std::initializer_list<std::string_view> words
+);
 
 /// A parameter that must be an id; not_found when it is none (an id has one spelling).
 template <class Id>

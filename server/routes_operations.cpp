@@ -15,22 +15,24 @@ using base::Result;
 namespace {
 
 http::Task<http::Response> list_operations(Api& api, http::Request request) {
-    if (auto known = request.query.only({"state", "limit"}); !known)
+    if (auto known = request.query.only({"state", "limit", "cursor", "asOf"}); !known)
         co_return http::error_response(known.error());
-    const auto state = request.query.one("state");
+    const auto state = word_of(request, "state", {"invoking", "retrying", "uncertain", "returned"});
     const auto page = page_of(request);
     if (!state || !page) co_return http::error_response(!state ? state.error() : page.error());
-    co_return respond(co_await read<std::string>(
+    const auto after = operation_cursor(*page);
+    if (!after) co_return http::error_response(after.error());
+    co_return respond(co_await look(
         api,
-        request.parameter("m"),
-        [&api, wanted = state->value_or(""), limit = page->limit](const engine::Model& model
+        request,
+        [&api, wanted = *state, after = *after, limit = page->limit](const engine::Model& model
         ) -> Result<std::string> {
             const auto view = [&](const auto& entry) -> std::optional<std::string> {
                 const engine::Operation& operation = entry.second;
                 if (!wanted.empty() && wanted != name(operation.state)) return std::nullopt;
                 return base::canonical(operation_view(model, operation, api.dispatcher));
             };
-            return list_first(model.state().operations, limit, view);
+            return list_operations_after(model.state().operations, after, limit, view);
         }
     ));
 }
@@ -102,7 +104,7 @@ void add_operation_routes(http::Router& router, Api& api) {
         Method::get,
         "/api/models/{m}/operations",
         [&api](Request r) { return list_operations(api, std::move(r)); },
-        {.description = "Operations that are not over"}
+        {.description = "Operations that are not over. ?state=invoking|retrying|uncertain|returned"}
     );
     router.add(
         Method::get,

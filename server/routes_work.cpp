@@ -84,9 +84,9 @@ Json hold_view(const engine::State& state, const engine::WorkHold& hold) {
 }
 
 http::Task<http::Response> list_work(Api& api, http::Request request) {
-    if (auto known = request.query.only({"state", "skill", "limit", "asOf"}); !known)
+    if (auto known = request.query.only({"state", "skill", "limit", "cursor", "asOf"}); !known)
         co_return http::error_response(known.error());
-    const auto state = request.query.one("state");
+    const auto state = word_of(request, "state", {"available", "claimed", "waiting", "returned"});
     const auto skill = request.query.one("skill");
     const auto page = page_of(request);
     if (!state || !skill || !page)
@@ -95,19 +95,21 @@ http::Task<http::Response> list_work(Api& api, http::Request request) {
             : !skill ? skill.error()
                      : page.error()
         );
+    const auto after = operation_cursor(*page);
+    if (!after) co_return http::error_response(after.error());
     co_return respond(co_await look(
         api,
         request,
-        [state = state->value_or(""),
-         skill = skill->value_or(""),
-         limit = page->limit](const engine::Model& model) -> Result<std::string> {
+        [state = *state, skill = skill->value_or(""), after = *after, limit = page->limit](
+            const engine::Model& model
+        ) -> Result<std::string> {
             const auto shown = [&](base::OperationId id) -> std::optional<std::string> {
                 const Json view = work_view(model.state(), *model.state().find_operation(id));
                 if (!state.empty() && view.at("state") != state) return std::nullopt;
                 if (!skill.empty() && view.at("skill") != skill) return std::nullopt;
                 return base::canonical(view);
             };
-            return list_first(model.state().work.open(), limit, shown);
+            return list_operations_after(model.state().work.open(), after, limit, shown);
         }
     ));
 }
@@ -346,7 +348,8 @@ void add_work_routes(http::Router& router, Api& api) {
         Method::get,
         work,
         [&api](Request r) { return list_work(api, std::move(r)); },
-        {.description = "Work packets that are open. ?state=available|claimed|waiting and ?skill="}
+        {.description = "Work packets that are open. ?state=available|claimed|waiting|returned, "
+                        "?skill="}
     );
     router.add(
         Method::get,

@@ -42,13 +42,15 @@ std::string case_state(const engine::Model& model, const engine::Case& value) {
 
 namespace {
 
-// The case's tokens, by where they are.
+// The case's tokens, by where they are. Those of a case that is over may have moved since, to what
+// are end places of the version in force.
 void add_tokens(
-    Json& view,
-    const engine::State& state,
-    base::CaseId id,
-    const std::vector<places::PlaceId>& ends
+    Json& view, const engine::State& state, base::CaseId id, std::vector<places::PlaceId> ends
 ) {
+    if (const auto* current = state.current(view.at("net").get<std::string>())) {
+        const auto more = current->ends();
+        ends.insert(ends.end(), more.begin(), more.end());
+    }
     std::vector<const places::Token*> tokens;
     for (auto slot = state.store.first_of_case(id);
          slot != places::no_slot && tokens.size() < listed_max;

@@ -101,3 +101,52 @@ TEST_CASE("S31: initial tokens fit, and a shared place has one schema whoever de
     CHECK(engine::put_tokens(test.model, {"", "s"}, {{"2", {}}}, test.asker()).has_value());
     test.check_fold();
 }
+
+TEST_CASE("S31: a schema that comes later is held against the tokens that lie there") {
+    TestModel test;
+    test.deploy(R"({"net":"n","version":"1","places":{"a":{},"b":{"shared":true}}})");
+    test.put("n", "a", "1");
+    test.put("n", "a", R"("text")");
+    test.put("", "b", "2");
+    const auto own = test.try_deploy(
+        R"({"net":"n","version":"2","places":{"a":{"schema":{"type":"integer"}},
+            "b":{"shared":true}}})"
+    );
+    REQUIRE_FALSE(own);
+    REQUIRE(own.error().details.size() == 1);
+    CHECK(own.error().details[0].pointer == "/places/a/schema");
+    CHECK(own.error().details[0].message.contains("t3-0"));
+    const auto shared = test.try_deploy(
+        R"({"net":"other","version":"1","places":{"b":{"shared":true,"schema":{"type":"string"}}}})"
+    );
+    REQUIRE_FALSE(shared);
+    CHECK(shared.error().details[0].pointer == "/places/b/schema");
+    REQUIRE(test.try_deploy(
+        R"({"net":"n","version":"2","places":{"a":{"schema":{}},
+            "b":{"shared":true,"schema":{"type":"integer"}}}})"
+    ));
+    test.check_fold();
+}
+
+TEST_CASE("S5 S3: what one net says of a shared place holds for all, until nobody says it") {
+    TestModel test;
+    const std::string says =
+        R"({"net":"says","version":"1","places":{"lock":{"shared":true,"cases":false,"capacity":1}}})";
+    test.deploy(says);
+    test.deploy(R"({"net":"silent","version":"1","places":{"lock":{"shared":true}}})");
+    const auto& place = test.model.state().store.place(*test.model.state().place({"", "lock"}));
+    CHECK(place.capacity == 1);
+    CHECK_FALSE(place.cases);
+    test.check_snapshot();
+    const auto other = test.try_deploy(
+        R"({"net":"other","version":"1","places":{"lock":{"shared":true,"capacity":5}}})"
+    );
+    REQUIRE_FALSE(other);
+    CHECK(other.error().code == base::ErrorCode::conflict);
+    CHECK(other.error().details[0].pointer == "/places/lock/capacity");
+    REQUIRE(engine::undeploy(test.model, "says", test.asker()));
+    CHECK_FALSE(place.capacity.has_value());
+    CHECK(place.cases);
+    test.check_fold();
+    test.check_snapshot();
+}

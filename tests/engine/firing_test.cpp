@@ -216,6 +216,69 @@ TEST_CASE("a dead letter redriven runs again, and dropped is gone") {
     m.check_fold();
 }
 
+TEST_CASE("a hand does not reach into the places of the system") {
+    TestModel m;
+    m.deploy(R"({"net":"n","version":"1","places":{"a":{},"o":{}},
+        "transitions":{"t":{"in":{"x":"a"},"out":{"o":"${x.v}"}}},"start":"a","end":["o"]})");
+    m.start("n");
+    m.run();
+    const auto place = *m.model.state().place({"", "p-dead-letter"});
+    const auto letter = m.model.state().store.token(m.model.state().store.first_in(place)).id;
+    const auto removed = engine::remove_token(m.model, letter, m.asker());
+    REQUIRE_FALSE(removed);
+    CHECK(removed.error().code == base::ErrorCode::not_permitted);
+    for (const char* name : {"p-dead-letter", "p-tool-catalog"}) {
+        const auto put = engine::put_tokens(m.model, {"", name}, {{"{}", {}}}, m.asker());
+        REQUIRE_FALSE(put);
+        CHECK(put.error().code == base::ErrorCode::not_permitted);
+    }
+}
+
+TEST_CASE("a dead letter that was put by hand, in days when that could be, cannot be redriven") {
+    TestModel m;
+    const auto seq = engine::write(m.model, {.produced = {{"p-dead-letter", "{}"}}}, m.asker());
+    const base::TokenId letter{seq, 0};
+    const auto again = engine::redrive(m.model, letter, m.asker());
+    REQUIRE_FALSE(again);
+    CHECK(again.error().code == base::ErrorCode::conflict);
+    CHECK(engine::drop(m.model, letter, m.asker()));
+}
+
+TEST_CASE("nothing is put or redriven into a place that no version in force has") {
+    TestModel m;
+    m.deploy(R"({"net":"n","version":"1","places":{"a":{},"b":{"shared":true},"o":{}},
+        "transitions":{"t":{"in":{"x":"a"},"out":{"o":"${x.v}"}}},"start":"a","end":["o"]})");
+    m.start("n");
+    m.run();
+    const auto place = *m.model.state().place({"", "p-dead-letter"});
+    const auto letter = m.model.state().store.token(m.model.state().store.first_in(place)).id;
+    m.deploy(R"({"net":"n","version":"2","places":{"o":{}}})");
+    for (const engine::PlaceName& name :
+         {engine::PlaceName{"n", "a"}, engine::PlaceName{"", "b"}}) {
+        const auto put = engine::put_tokens(m.model, name, {{"1", {}}}, m.asker());
+        REQUIRE_FALSE(put);
+        CHECK(put.error().code == base::ErrorCode::not_found);
+    }
+    const auto again = engine::redrive(m.model, letter, m.asker());
+    REQUIRE_FALSE(again);
+    CHECK(again.error().code == base::ErrorCode::conflict);
+    CHECK(m.in("n", "a").empty());
+}
+
+TEST_CASE("a case whose redriven tokens lie on what is an end place by now is over") {
+    TestModel m;
+    m.deploy(R"({"net":"n","version":"1","places":{"a":{},"o":{}},
+        "transitions":{"t":{"in":{"x":"a"},"out":{"o":"${x.v}"}}},"start":"a","end":["o"]})");
+    const auto id = m.start("n");
+    m.run();
+    const auto place = *m.model.state().place({"", "p-dead-letter"});
+    const auto letter = m.model.state().store.token(m.model.state().store.first_in(place)).id;
+    m.deploy(R"({"net":"n","version":"2","places":{"a":{},"o":{}},"start":"o","end":["a"]})");
+    REQUIRE(engine::redrive(m.model, letter, m.asker()));
+    CHECK(m.case_state(id) == engine::CaseState::completed);
+    m.check_fold();
+}
+
 TEST_CASE("S6: a delayed token waits for its time and keeps its case open") {
     TestModel m;
     m.deploy(R"({"net":"n","version":"1","places":{"a":{},"b":{},"o":{}},

@@ -146,3 +146,39 @@ TEST_CASE("a place that stays does not migrate, and one that never was has nothi
     CHECK(test.in("n", "new").empty());
     test.check_fold();
 }
+
+TEST_CASE("S43: a place goes only when no firing in flight can put a token there any more") {
+    TestModel test;
+    test.deploy(R"({"net":"n","version":"1","places":{"a":{},"o":{},"bad":{}},
+        "transitions":{"t":{"in":{"x":"a"},"agent":{"skill":"s"},"out":{"o":1},"fail":{"bad":2}}},
+        "start":"a","end":["o","bad"]})");
+    const auto id = test.start("n", "1");
+    test.run();
+    const std::string next = R"({"net":"n","version":"2","places":{"a":{},"p":{}},
+        "transitions":{"u":{"in":{"x":"a"},"out":{"p":1}}},
+        "start":"a","end":"p","migrate":{"o":"p"}})";
+    const auto refused = test.try_deploy(next);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == base::ErrorCode::conflict);
+    REQUIRE(refused.error().details.size() == 2);
+    CHECK(refused.error().details[0].pointer == "/places/bad");
+    CHECK(refused.error().details[1].pointer == "/places/o");
+    const auto hold = engine::claim_work(test.model, {.agent = "ada"}, test.asker());
+    REQUIRE(hold);
+    REQUIRE(engine::finish_work(test.model, *hold, {.result = "1"}, test.asker()));
+    test.deploy(next);
+    CHECK(test.in("n", "p") == std::vector<std::string>{"1"});
+    CHECK(test.case_state(id) == engine::CaseState::completed);
+    test.check_fold();
+}
+
+TEST_CASE("S43: a place with tokens does not become a shared one, which is another place") {
+    TestModel test;
+    test.deploy(R"({"net":"n","version":"1","places":{"a":{}}})");
+    test.put("n", "a", "1");
+    const auto refused =
+        test.try_deploy(R"({"net":"n","version":"2","places":{"a":{"shared":true}}})");
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().details[0].message.contains("shared in this version"));
+    CHECK(test.in("n", "a").size() == 1);
+}

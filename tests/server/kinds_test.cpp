@@ -270,3 +270,47 @@ TEST_CASE("a tool's contract holds for its arguments before it runs and for its 
     CHECK(run("good", Json::object()).at("code") == "validation");
     CHECK(run("bad", {{"input", {{"n", 1}}}}).at("code") == "bad_output");
 }
+
+TEST_CASE("what agents wait for, and operations, come in pages; what no state is called is refused"
+) {
+    LiveMaster m;
+    m.made(model + "/nets", agent_net);
+    for (int i = 0; i < 5; ++i)
+        m.made(model + "/nets/desk/cases", i);
+    const auto listed = [&](const std::string& list, const char* id) {
+        std::vector<std::string> found;
+        std::string cursor;
+        do {
+            const auto page = m.get(model + list + "?limit=2" + cursor).body;
+            CHECK(page.at("items").size() <= 2);
+            for (const auto& item : page.at("items"))
+                found.push_back(item.at(id));
+            cursor = page.contains("next") ? "&cursor=" + page.at("next").get<std::string>() : "";
+        } while (!cursor.empty());
+        return found;
+    };
+    CHECK(listed("/work", "operation").size() == 5);
+    CHECK(listed("/operations", "id") == listed("/work", "operation"));
+    for (const char* list : {"/work", "/operations"}) {
+        CHECK(m.get(model + list + "?state=bogus").status == 400);
+        CHECK(m.get(model + list + "?cursor=bogus").status == 400);
+        const auto before = m.get(model + list + "?asOf=1");
+        CHECK(before.status == 200);
+        CHECK(before.body.at("items").empty());
+    }
+}
+
+TEST_CASE("the token of a case that is over is at its end also where a new version moved it to") {
+    LiveMaster m;
+    m.made(model + "/nets", json(R"({"net":"n","version":"1","places":{"a":{},"o":{}},
+        "transitions":{"t":{"in":{"x":"a"},"out":{"o":"${x}"}}},"start":"a","end":["o"]})"));
+    const auto over = m.made(model + "/nets/n/cases?wait=10s", 7);
+    REQUIRE(over.at("state") == "completed");
+    m.made(model + "/nets", json(R"({"net":"n","version":"2","places":{"a":{},"p":{}},
+        "transitions":{"t":{"in":{"x":"a"},"out":{"p":"${x}"}}},"start":"a","end":["p"],
+        "migrate":{"o":"p"}})"));
+    const auto now = m.get(model + "/cases/" + over.at("id").get<std::string>()).body;
+    CHECK(now.at("left").empty());
+    REQUIRE(now.at("end").size() == 1);
+    CHECK(now.at("end")[0].at("place") == "p");
+}

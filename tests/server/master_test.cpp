@@ -123,6 +123,35 @@ TEST_CASE("cases that left memory are shown, listed, paged and told to be over a
     CHECK(m.get("/api/models/team/audit?state=true").body.at("ok") == true);
 }
 
+TEST_CASE("cases that were running as of then do not hide those that had left memory by then") {
+    LiveMaster m;
+    m.made("/api/models/team/nets", pass_net);
+    m.made("/api/models/team/nets", *base::parse_json(R"({"net":"wait","version":"1",
+        "places":{"i":{},"go":{},"o":{}},
+        "transitions":{"t":{"in":{"x":"i","g":{"place":"go","arc":"read"}},"out":{"o":"${x}"}}},
+        "start":"i","end":["o"]})"));
+    const auto start = [&](const std::string& net) {
+        return m.made("/api/models/team/nets/" + net + "/cases", Json{{"v", 1}}).at("id");
+    };
+    for (int i = 0; i < 3; ++i)
+        start("wait");
+    const auto first = start("pass");
+    constexpr std::size_t more_than_stay = 510;
+    for (std::size_t i = 0; i < more_than_stay; ++i)
+        start("pass");
+    const auto then = m.get("/api/models/team").body.at("seq").get<std::uint64_t>();
+    m.made("/api/models/team/nets/wait/places/go/tokens", Json{{"data", 1}});
+    for (std::size_t i = 0; i < more_than_stay; ++i)
+        start("pass");
+    const auto query =
+        "/api/models/team/cases?limit=2&state=completed&asOf=" + std::to_string(then);
+    auto page = m.get(query).body;
+    for (int pages = 0; pages < 5 && page.at("items").empty() && page.contains("next"); ++pages)
+        page = m.get(query + "&cursor=" + page.at("next").get<std::string>()).body;
+    REQUIRE_FALSE(page.at("items").empty());
+    CHECK(page.at("items").at(0).at("id") == first);
+}
+
 TEST_CASE("archived records are replayed, seen as of then, and kept from collection") {
     LiveMaster m;
     m.made("/api/models/team/nets", pass_net);
