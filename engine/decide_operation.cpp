@@ -177,9 +177,11 @@ base::Result<Seq> abandon(
             "list the operations of its case"
         );
     }
-    // An attempt that runs or will run has an outcome yet to come: that is waited for or cancelled.
-    if (operation->state != OperationState::uncertain &&
-        operation->state != OperationState::returned) {
+    // An attempt that runs or will run has an outcome yet to come: that is waited for, or cancelled
+    // with its case. Where there is no case, nothing else would end it.
+    const bool to_come = operation->state != OperationState::uncertain &&
+                         operation->state != OperationState::returned;
+    if (to_come && operation->case_id) {
         return base::fail(
             ErrorCode::conflict,
             fmt::format(
@@ -187,8 +189,15 @@ base::Result<Seq> abandon(
                 text(id),
                 name(operation->state)
             ),
-            "wait for its outcome, or cancel its case"
+            fmt::format(
+                "wait for its outcome, or cancel its case: netwright case cancel {}",
+                text(operation->case_id)
+            )
         );
+    }
+    if (operation->state == OperationState::invoking &&
+        performer(operation->rules()) == Performer::handler) {
+        model.want(Cancel{id});
     }
     const base::Error error{
         ErrorCode::abandoned, fmt::format("abandoned by {}: {}", asker.actor, reason), {}, {}

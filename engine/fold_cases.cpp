@@ -65,6 +65,10 @@ Result<void> apply_redriven(State& state, const Event& event) {
     if (reopened == nullptr || reopened->state != CaseState::failed) return {};
     reopened->state = CaseState::running;
     reopened->ended = {};
+    // What was deployed while it was over has not taken it over.
+    const auto net = state.nets.find(reopened->deployment->net->name);
+    if (net != state.nets.end() && net->second.current)
+        adopt_case(state, *reopened, net->second.current);
     reconsider(state, *reopened);
     return {};
 }

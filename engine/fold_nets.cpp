@@ -48,18 +48,11 @@ void retire(State& state, const Deployment& deployment) {
         state.transitions[id].deployment = nullptr;
 }
 
-// Cases under way follow the version that took over their tokens: its end places count.
+// Cases under way follow the version that took over their tokens.
 void adopt_cases(State& state, const std::shared_ptr<const Deployment>& made) {
     for (auto& [id, value] : state.cases) {
         if (value.state != CaseState::running) continue;
-        if (value.deployment->net->name != made->net->name) continue;
-        value.deployment = made;
-        value.open_tokens = 0;
-        for (auto slot = state.store.first_of_case(id); slot != places::no_slot;
-             slot = state.store.next_of_case(slot)) {
-            const auto place = state.store.token(slot).place;
-            if (place != state.dead_letter() && !made->ends_in(place)) ++value.open_tokens;
-        }
+        if (value.deployment->net->name == made->net->name) adopt_case(state, value, made);
     }
 }
 
@@ -97,6 +90,16 @@ void let_go_of(State& state, const Deployment& deployment) {
 }
 
 }  // namespace
+
+void adopt_case(State& state, Case& value, const std::shared_ptr<const Deployment>& made) {
+    value.deployment = made;
+    value.open_tokens = 0;
+    for (auto slot = state.store.first_of_case(value.id); slot != places::no_slot;
+         slot = state.store.next_of_case(slot)) {
+        const auto place = state.store.token(slot).place;
+        if (place != state.dead_letter() && !made->ends_in(place)) ++value.open_tokens;
+    }
+}
 
 void settle_places(State& state, const Deployment& deployment) {
     for (std::size_t i = 0; i < deployment.places.size(); ++i) {

@@ -2,12 +2,17 @@
 
 #include "engine/state.hpp"
 
+#include <memory>
+
 /// The parts of the fold, one file a subject. Only `apply` (engine/state.hpp) calls them.
 namespace engine {
 
 /// What may arrive in the places of the deployment and how they keep it, by the nets that are
 /// deployed now. Derived: after a deployment changed, and after a snapshot was read.
 void settle_places(State& state, const Deployment& deployment);
+
+/// The case goes on under this version of its net: its end places count.
+void adopt_case(State& state, Case& value, const std::shared_ptr<const Deployment>& made);
 
 /// The operation came to be, or changed: if agents wait for it, they find it by what it is now.
 void index_work(State& state, const Operation& operation);

@@ -56,9 +56,9 @@ TEST_CASE("S44: a running case ends by the end places of the version that took i
 TEST_CASE("S43: tokens that do not fit, find no room or are held by a firing refuse the deployment"
 ) {
     TestModel test;
-    test.deploy(R"({"net":"n","version":"1","places":{"old":{},"out":{}},
+    test.deploy(R"({"net":"n","version":"1","places":{"old":{},"done":{}},
         "transitions":{"t":{"in":{"x":"old"},"guard":"x == 9","agent":{"skill":"s"},
-                            "out":{"out":1}}}})");
+                            "out":{"done":1}}}})");
     test.put("n", "old", "1");
     test.put("n", "old", R"("text")");
     test.run();

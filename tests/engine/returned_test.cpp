@@ -221,6 +221,23 @@ TEST_CASE("S5: no more room than a place can hold is kept before an effect start
     m.check_fold();
 }
 
+TEST_CASE("an operation without a case can be abandoned while it runs: nothing else would end it") {
+    TestModel m;
+    m.deploy(net(R"("bad":{})", R"("t":{"in":{"x":"s"},"call":{"toolId":"tool"},
+        "out":{"o":1},"fail":{"bad":"${error.code}"}})"));
+    m.put("n", "s", "1");
+    const auto begun = invoke(m);
+    REQUIRE(begun.size() == 1);
+    REQUIRE(engine::abandon(m.model, begun[0], "nobody can run it", m.asker("anna")));
+    const auto stopped = m.effects<engine::Cancel>();
+    REQUIRE(stopped.size() == 1);
+    CHECK(stopped[0].operation == begun[0]);
+    CHECK(m.in("n", "bad") == Tokens{R"("abandoned")"});
+    CHECK(answer(m, begun[0]) == engine::Settled::late);
+    CHECK(m.in("n", "o").empty());
+    m.check_fold();
+}
+
 TEST_CASE("an operation that waits for room can be abandoned") {
     Waiting m;
     const auto seq = engine::abandon(m.model, m.waiting, "no more", m.asker());
