@@ -46,6 +46,29 @@ double bytes_per_case(std::size_t cases) {
     return static_cast<double>(bench::resident_bytes() - before) / static_cast<double>(cases);
 }
 
+// Its token lies on the end place.
+double bytes_per_ended_case(std::size_t cases) {
+    engine::Model model("bench");
+    bench::begin_without_records(model);
+    bench::deploy(
+        model,
+        R"({"net":"n","version":"1","places":{"a":{},"o":{}},"transitions":{"t":{"in":{"x":"a"},)"
+        R"("out":{"o":"${x}"}}},"start":"a","end":["o"]})"
+    );
+    const auto run = [&](std::size_t count) {
+        for (std::size_t n = 0; n < count; ++n) {
+            const auto started =
+                engine::start_case(model, "n", bench::data_of_100_bytes(n), bench::asker());
+            base::check(started.has_value(), "start a case");
+            model.pump(bench::asker().now, 1000);
+        }
+    };
+    run(1000);  // so many and more stay in memory
+    const auto before = bench::resident_bytes();
+    run(cases);
+    return static_cast<double>(bench::resident_bytes() - before) / static_cast<double>(cases);
+}
+
 /// What another measurement has freed would hide what this one takes.
 void in_a_process_of_its_own(const std::function<void()>& measure) {
     const pid_t child = ::fork();
@@ -82,6 +105,13 @@ int main() {
         bench::print_figure(
             fmt::format("resident memory of an open case with such a token, of {}", cases),
             bytes_per_case(cases),
+            "bytes"
+        );
+    });
+    in_a_process_of_its_own([&] {
+        bench::print_figure(
+            fmt::format("resident memory of a case that is over, its token there, of {}", cases),
+            bytes_per_ended_case(cases),
             "bytes"
         );
     });

@@ -12,11 +12,8 @@ using base::Result;
 namespace {
 
 Result<TransitionId> find(const State& state, std::string_view net, std::string_view transition) {
-    const auto found =
-        state.transition_ids.find(std::pair{std::string(net), std::string(transition)});
-    if (found != state.transition_ids.end() && state.transitions[found->second].deployment) {
-        return found->second;
-    }
+    const auto found = state.find_transition(net, transition);
+    if (found && state.transitions[*found].deployment) return *found;
     return fail(
         ErrorCode::not_found, fmt::format("net '{}' has no transition '{}'", net, transition)
     );

@@ -45,14 +45,14 @@ Result<void> apply_case_over(State& state, const Event& event, const RecordHead&
 }
 
 Result<void> apply_fired(State& state, const Event& event) {
-    const auto found = state.transition_ids.find({event.net, event.transition});
-    if (found == state.transition_ids.end()) {
+    const auto found = state.find_transition(event.net, event.transition);
+    if (!found) {
         return fail(
             ErrorCode::validation,
             fmt::format("transition '{}/{}' is unknown", event.net, event.transition)
         );
     }
-    TransitionEntry& transition = state.transitions[found->second];
+    TransitionEntry& transition = state.transitions[*found];
     if (event.type == EventType::fired)
         ++(event.error.empty() ? transition.fired : transition.failed);
     if (event.next.us != 0) transition.timer_next = event.next;

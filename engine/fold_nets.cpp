@@ -38,7 +38,7 @@ Result<Announced> announced(const Event& event) {
 // A transition keeps its number and its counts over versions that have it under the same name.
 TransitionId ensure_transition(State& state, const std::string& net, const std::string& name) {
     const auto next = static_cast<TransitionId>(state.transitions.size());
-    const auto [entry, made] = state.transition_ids.try_emplace({net, name}, next);
+    const auto [entry, made] = state.transition_ids.try_emplace(TransitionName{net, name}, next);
     if (made) state.transitions.push_back({.net = net, .name = name});
     return entry->second;
 }

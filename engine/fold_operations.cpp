@@ -61,9 +61,9 @@ Result<Operation*> known(State& state, const Event& event) {
 }
 
 Result<void> begin(State& state, const Event& event, const RecordHead& head) {
-    const auto transition = state.transition_ids.find({event.net, event.transition});
+    const auto transition = state.find_transition(event.net, event.transition);
     auto rules = deployment(state, event.deployment);
-    if (transition == state.transition_ids.end() || !rules) {
+    if (!transition || !rules) {
         return fail(ErrorCode::validation, "operation.invoking names an unknown transition");
     }
     const auto index = rules->net->transition(event.transition);
@@ -72,7 +72,7 @@ Result<void> begin(State& state, const Event& event, const RecordHead& head) {
     const base::OperationId id{head.seq};
     Operation& made = state.operations[id];
     made.id = id;
-    made.transition = transition->second;
+    made.transition = *transition;
     made.deployment = std::move(rules);
     made.index = *index;
     made.case_id = event.case_id;
@@ -193,9 +193,9 @@ Result<void> apply_over(State& state, const Event& event, const RecordHead& head
         .state = state_name(event),
         .error = event.error,
     };
-    const auto transition = state.transition_ids.find({event.net, event.transition});
-    if (transition != state.transition_ids.end()) {
-        TransitionEntry& entry = state.transitions[transition->second];
+    const auto transition = state.find_transition(event.net, event.transition);
+    if (transition) {
+        TransitionEntry& entry = state.transitions[*transition];
         ++(event.error.empty() && event.type == EventType::operation_finalized ? entry.fired
                                                                                : entry.failed);
         if (event.operation) --entry.in_flight;

@@ -139,7 +139,8 @@ void retire(State& state) {
         const auto id = state.retirable.begin()->second;
         state.retirable.erase(state.retirable.begin());
         const auto found = state.cases.find(id);
-        if (found->second.tokens != 0) state.retired_owners.emplace(id, found->second.owner);
+        if (found->second.tokens != 0)
+            state.retired_owners.emplace(id, &*state.owners.insert(found->second.owner).first);
         state.leaving.push_back(std::move(found->second));
         state.cases.erase(found);
         ++state.retired;

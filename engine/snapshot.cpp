@@ -218,7 +218,7 @@ FrozenState::FrozenState(const State& state) : seq_(state.seq) {
         add(case_json(*value));
     const std::map owners(state.retired_owners.begin(), state.retired_owners.end());
     for (const auto& [id, owner] : owners)
-        add({{"kind", "retiredOwner"}, {"case", id.seq}, {"owner", owner}});
+        add({{"kind", "retiredOwner"}, {"case", id.seq}, {"owner", *owner}});
     for (const auto* value : sorted_values(state.operations))
         add(operation_json(*value));
     for (const auto& key : state.request_order) {

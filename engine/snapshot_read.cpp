@@ -56,7 +56,8 @@ private:
         } else if (kind == "case") {
             restore_case(line);
         } else if (kind == "retiredOwner") {
-            state_.retired_owners[{line.at("case")}] = line.at("owner");
+            state_.retired_owners[{line.at("case")}] =
+                &*state_.owners.insert(line.at("owner").get<std::string>()).first;
         } else if (kind == "operation") {
             operation(line);
         } else if (kind == "pause") {

@@ -61,6 +61,14 @@ State::State(std::string model_id)
     : model(std::move(model_id)),
       dead_letter_(ensure_place({"", std::string(dead_letter_place)})) {}
 
+std::optional<TransitionId> State::find_transition(
+    std::string_view net, std::string_view transition
+) const {
+    const auto found = transition_ids.find(std::pair{net, transition});
+    if (found == transition_ids.end()) return std::nullopt;
+    return found->second;
+}
+
 std::optional<places::PlaceId> State::place(const PlaceName& name) const {
     const auto found = places.find(name);
     if (found == places.end()) return std::nullopt;
@@ -86,7 +94,7 @@ const Case* State::find_case(base::CaseId id) const {
 const std::string* State::owner_of(base::CaseId id) const {
     if (const Case* found = find_case(id)) return &found->owner;
     const auto left = retired_owners.find(id);
-    return left == retired_owners.end() ? nullptr : &left->second;
+    return left == retired_owners.end() ? nullptr : left->second;
 }
 
 Operation* State::find_operation(base::OperationId id) {

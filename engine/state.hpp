@@ -162,6 +162,23 @@ struct AnsweredRequest {
     Seq seq = 0;
 };
 
+/// A net and its transition. Found at every firing: also by views, without a copy.
+using TransitionName = std::pair<std::string, std::string>;
+struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(const auto& name) const {
+        constexpr std::size_t spread = 0x9E3779B97F4A7C15U;
+        const std::hash<std::string_view> hash;
+        return hash(name.first) * spread ^ hash(name.second);
+    }
+};
+struct NameEqual {
+    using is_transparent = void;
+    bool operator()(const auto& left, const auto& right) const {
+        return left.second == right.second && left.first == right.first;
+    }
+};
+
 /// All of a model, as its log says. A pure fold: no clock, no randomness, no I/O.
 struct State {
     /// Requests remembered for Idempotency-Key; older ones are forgotten.
@@ -177,13 +194,15 @@ struct State {
     std::map<std::string, NetEntry, std::less<>> nets;
     std::map<Seq, std::weak_ptr<const Deployment>> deployments;
     std::deque<TransitionEntry> transitions;
-    std::map<std::pair<std::string, std::string>, TransitionId> transition_ids;
+    boost::unordered_flat_map<TransitionName, TransitionId, NameHash, NameEqual> transition_ids;
     boost::unordered_map<base::CaseId, Case, std::hash<base::CaseId>> cases;
     /// Cases in `cases` that may leave, the first to become so first (engine/retire.hpp).
     std::set<std::pair<Seq, base::CaseId>> retirable;
     std::uint64_t retired = 0;  ///< cases that left
-    /// Of cases that left and still have tokens: who started them.
-    boost::unordered_map<base::CaseId, std::string, std::hash<base::CaseId>> retired_owners;
+    /// Of cases that left and still have tokens: who started them, as a name in `owners`.
+    boost::unordered_flat_map<base::CaseId, const std::string*, std::hash<base::CaseId>>
+        retired_owners;
+    std::set<std::string> owners;
     /// Cases that the last record made leave; whoever folds takes them.
     std::vector<Case> leaving;
     std::map<base::OperationId, Operation> operations;  ///< that are not over
@@ -210,6 +229,9 @@ struct State {
     [[nodiscard]] Operation* find_operation(base::OperationId id);
     [[nodiscard]] const Operation* find_operation(base::OperationId id) const;
     [[nodiscard]] const Deployment* current(std::string_view net) const;
+    [[nodiscard]] std::optional<TransitionId> find_transition(
+        std::string_view net, std::string_view transition
+    ) const;
     /// The pause that holds the transition: its own, its net's or the model's. Null: none.
     [[nodiscard]] const Pause* pause_of(const TransitionEntry& transition) const;
 

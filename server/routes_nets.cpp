@@ -161,14 +161,13 @@ http::Task<http::Response> get_transition(Api& api, http::Request request) {
         [&api,
          net = request.parameter("n"),
          name = request.parameter("t")](const engine::Model& model) -> Result<std::string> {
-            const auto found = model.state().transition_ids.find({net, name});
-            if (found == model.state().transition_ids.end() ||
-                !model.state().transitions[found->second].deployment) {
+            const auto found = model.state().find_transition(net, name);
+            if (!found || !model.state().transitions[*found].deployment) {
                 return fail(
                     ErrorCode::not_found, fmt::format("net '{}' has no transition '{}'", net, name)
                 );
             }
-            return base::canonical(transition_view(model, found->second, api.dispatcher));
+            return base::canonical(transition_view(model, *found, api.dispatcher));
         }
     );
     co_return respond(std::move(answer));

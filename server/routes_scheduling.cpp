@@ -114,8 +114,7 @@ http::Task<http::Response> try_transition(Api& api, http::Request request) {
             const auto run = engine::dry_run(model, net, transition, api.engine.now());
             if (!run) return fail(run.error());
             const auto& state = model.state();
-            const auto& entry =
-                state.transitions[state.transition_ids.at(std::pair{net, transition})];
+            const auto& entry = state.transitions[*state.find_transition(net, transition)];
             return base::canonical(dry_run_view(state, entry.rules(), *run));
         }
     ));

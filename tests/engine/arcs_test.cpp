@@ -103,7 +103,7 @@ TEST_CASE("S14: an inhibit arc holds its case back while the place holds tokens 
     m.start("n", R"({"stop":false,"n":2})");
     m.run();
     CHECK(m.in("n", "o") == Tokens{"2"});
-    const auto t = m.model.state().transition_ids.at({"n", "t"});
+    const auto t = *m.model.state().find_transition("n", "t");
     const auto held = m.model.scheduler().held(t, 9);
     REQUIRE(held.size() == 1);
     CHECK(held[0].why.reason == engine::Unbound::Reason::inhibited);

@@ -28,7 +28,7 @@ base::OperationId invoke_pure(TestModel& m) {
 }
 
 std::vector<engine::Scheduler::Held> held(const TestModel& m) {
-    return m.model.scheduler().held(m.model.state().transition_ids.at({"n", "join"}), 9);
+    return m.model.scheduler().held(*m.model.state().find_transition("n", "join"), 9);
 }
 
 }  // namespace

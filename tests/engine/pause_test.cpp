@@ -20,9 +20,7 @@ TEST_CASE("S45: what is paused does not fire until it is resumed") {
         test.put("n", "a", "1");
         CHECK(test.run() == 0);
         const auto& state = test.model.state();
-        const auto& entry =
-            state.transitions[state.transition_ids.at(std::pair<std::string, std::string>("n", "t")
-            )];
+        const auto& entry = state.transitions[*state.find_transition("n", "t")];
         REQUIRE(test.model.state().pause_of(entry) != nullptr);
         CHECK(test.model.state().pause_of(entry)->by == "ada");
         // Another life finds it paused.
