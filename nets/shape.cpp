@@ -48,6 +48,17 @@ std::vector<std::string> listed_types(const Json* schema) {
 
 }  // namespace
 
+std::string_view json_type(const Json& value) {
+    if (value.is_object()) return "object";
+    if (value.is_array()) return "array";
+    if (value.is_string()) return "string";
+    if (value.is_boolean()) return "boolean";
+    if (value.is_null()) return "null";
+    if (value.is_number_integer()) return "integer";
+    const double number = value.get<double>();
+    return number == static_cast<double>(static_cast<std::int64_t>(number)) ? "integer" : "number";
+}
+
 View View::resolved() const {
     View view = *this;
     for (std::size_t i = 0; i < references_max; ++i) {

@@ -19,6 +19,9 @@ enum class Field : std::uint8_t {
     excluded,  ///< it cannot be there
 };
 
+/// As JSON Schema names it; a double without a fraction is an "integer".
+std::string_view json_type(const base::Json& value);
+
 /// One subschema within its document.
 struct View {
     const base::Json* root = nullptr;

@@ -21,18 +21,8 @@ namespace {
 using base::Json;
 using base::pointer_child;
 using shape::Field;
+using shape::json_type;
 using shape::View;
-
-std::string_view json_type(const Json& value) {
-    if (value.is_object()) return "object";
-    if (value.is_array()) return "array";
-    if (value.is_string()) return "string";
-    if (value.is_boolean()) return "boolean";
-    if (value.is_null()) return "null";
-    if (value.is_number_integer()) return "integer";
-    const double number = value.get<double>();
-    return number == static_cast<double>(static_cast<std::int64_t>(number)) ? "integer" : "number";
-}
 
 class Shapes {
 public:

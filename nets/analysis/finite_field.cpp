@@ -60,28 +60,6 @@ bool certain_number(const Json& value) {
     return std::abs(value.get<double>()) < exact_number_max;
 }
 
-bool is_of(const Json& value, std::string_view type) {
-    const bool whole =
-        value.is_number_integer() ||
-        (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>());
-    if (type == "integer") return whole;
-    if (type == "number") return value.is_number();
-    if (type == "string") return value.is_string();
-    if (type == "boolean") return value.is_boolean();
-    if (type == "null") return value.is_null();
-    if (type == "array") return value.is_array();
-    return type == "object" && value.is_object();
-}
-
-bool fits_type(const Json& schema, const Json& value) {
-    const auto type = schema.find("type");
-    if (type == schema.end()) return true;
-    if (type->is_string()) return is_of(value, type->get<std::string_view>());
-    return std::ranges::any_of(*type, [&](const Json& one) {
-        return one.is_string() && is_of(value, one.get<std::string_view>());
-    });
-}
-
 std::optional<std::vector<Json>> listed_values(const Json& schema) {
     const auto listed = schema.find("enum");
     const auto constant = schema.find("const");
@@ -102,7 +80,8 @@ std::optional<std::vector<Json>> listed_values(const Json& schema) {
         const bool known = std::ranges::find(values, value) != values.end();
         const bool listed_too =
             listed == schema.end() || std::ranges::find(*listed, value) != listed->end();
-        if (!known && listed_too && fits_type(schema, value)) values.push_back(value);
+        const bool fits = shape::View{&schema, &schema}.allows(shape::json_type(value));
+        if (!known && listed_too && fits) values.push_back(value);
     }
     return values;
 }
@@ -131,6 +110,13 @@ const Json* referred(const Json& root, const Json& schema) {
     return nullptr;
 }
 
+const Json* property_of(const Json& root, const Json& schema, const std::string& name) {
+    const auto properties = schema.find("properties");
+    const bool there =
+        properties != schema.end() && properties->is_object() && properties->contains(name);
+    return there ? referred(root, (*properties)[name]) : nullptr;
+}
+
 std::optional<std::size_t> FiniteField::index_of(const cel::Value& value) const {
     const auto at = std::ranges::find(values, value);
     if (at == values.end()) return std::nullopt;
@@ -153,11 +139,7 @@ std::optional<FiniteField> finite_field(const Json& schema, const Path& path) {
         if (at == nullptr || !demands(*at, name)) return std::nullopt;
         result.exact =
             result.exact && only_harmless(*at) && !at->contains("enum") && !at->contains("const");
-        const auto properties = at->find("properties");
-        if (properties == at->end() || !properties->is_object() || !properties->contains(name)) {
-            return std::nullopt;
-        }
-        at = referred(schema, (*properties)[name]);
+        at = property_of(schema, *at, name);
     }
     if (at == nullptr) return std::nullopt;
     auto values = listed_values(*at);

@@ -32,6 +32,11 @@ struct FiniteField {
 /// no object or cannot be found.
 const base::Json* referred(const base::Json& root, const base::Json& schema);
 
+/// What the schema, a part of `root`, says of that property. Null where it says nothing.
+const base::Json* property_of(
+    const base::Json& root, const base::Json& schema, const std::string& name
+);
+
 /// Nothing unless the schema demands an object with the field at each step of the path, and names
 /// the values by `enum`, `const` or the type `boolean`.
 std::optional<FiniteField> finite_field(const base::Json& schema, const Path& path);

@@ -178,10 +178,7 @@ void restrict_to(const Json& schema, Fields& fields) {
         const Json* at = referred(schema, schema);
         for (const std::string& name : path) {
             if (at == nullptr) break;
-            const auto properties = at->find("properties");
-            const bool there =
-                properties != at->end() && properties->is_object() && properties->contains(name);
-            at = there ? referred(schema, (*properties)[name]) : nullptr;
+            at = property_of(schema, *at, name);
         }
         if (at == nullptr) continue;
         if (at->contains("enum") && (*at)["enum"].is_array()) {

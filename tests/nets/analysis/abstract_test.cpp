@@ -2,6 +2,7 @@
 
 #include "base/files.hpp"
 #include "nets/analysis/check_net.hpp"
+#include "tests/nets/analysis/in_and_out.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -16,16 +17,6 @@ using analysis::Answer;
 using analysis::Property;
 
 namespace {
-
-nets::Net compiled(const std::string& places, const std::string& transitions) {
-    const auto document = base::Json::parse(
-        R"({"net": "n", "version": "1.0.0", "places": {)" + places + R"(}, "transitions": {)" +
-        transitions + R"(}, "start": "in", "end": ["out", "bad"]})"
-    );
-    const auto net = nets::compile(document);
-    REQUIRE_MESSAGE(net, (net ? "" : net.error().message + " " + net.error().details[0].message));
-    return *net;
-}
 
 std::vector<std::string> ids(const analysis::PtNet& net) {
     std::vector<std::string> result;
@@ -46,7 +37,7 @@ const std::string three_places = R"("in": {}, "out": {}, "bad": {})";
 }  // namespace
 
 TEST_CASE("a call can succeed or fail, and both are certain") {
-    const auto net = analysis::abstracted(compiled(
+    const auto net = analysis::abstracted(in_and_out(
         three_places,
         R"("t": {"in": {"x": "in"}, "call": {"toolId": "tool"}, "out": {"out": "${result}"},
                  "fail": {"bad": "${x}"}})"
@@ -57,7 +48,7 @@ TEST_CASE("a call can succeed or fail, and both are certain") {
 }
 
 TEST_CASE("rules with a condition come out in every non-empty choice, and depend on data") {
-    const auto net = analysis::abstracted(compiled(
+    const auto net = analysis::abstracted(in_and_out(
         three_places,
         R"("t": {"in": {"x": "in"}, "out": [
              {"to": "out", "token": "${x}", "when": "x.a"},
@@ -69,7 +60,7 @@ TEST_CASE("rules with a condition come out in every non-empty choice, and depend
 }
 
 TEST_CASE("with choose first one rule comes out, up to the one that always holds") {
-    const auto net = analysis::abstracted(compiled(
+    const auto net = analysis::abstracted(in_and_out(
         three_places,
         R"("t": {"in": {"x": "in"}, "choose": "first", "out": [
              {"to": "out", "token": "${x}", "when": "x.a"},
@@ -79,7 +70,7 @@ TEST_CASE("with choose first one rule comes out, up to the one that always holds
 }
 
 TEST_CASE("a guard may go either way, and is named") {
-    const auto net = analysis::abstracted(compiled(
+    const auto net = analysis::abstracted(in_and_out(
         three_places, R"("t": {"in": {"x": "in"}, "guard": "x.ok", "out": {"out": "${x}"}})"
     ));
     REQUIRE(net.transitions.size() == 1);
@@ -97,7 +88,7 @@ TEST_CASE("a choice that a guard leaves open is no certain fault, a failing call
             "split": {"in": {"x": "in"}, "out": {"a": "${x}", "b": "${x}"}},
             "right": {"in": {"x": "b"}, "out": {"d": "${x}"}})";
     const auto by_call = analysis::check(
-        compiled(
+        in_and_out(
             places,
             R"("left": {"in": {"x": "a"}, "call": {"toolId": "tool"}, "out": {"c": "${x}"},
                         "fail": {"bad": "${x}"}})" +
@@ -109,7 +100,7 @@ TEST_CASE("a choice that a guard leaves open is no certain fault, a failing call
     CHECK(answer(by_call, Property::option_to_complete) == Answer::refuted);
     CHECK(by_call.verdict(Property::option_to_complete)->trace->certain);
     const auto by_guard = analysis::check(
-        compiled(
+        in_and_out(
             places,
             R"("left": {"in": {"x": "a"}, "guard": "x.ok", "out": {"c": "${x}"}},
                "away": {"in": {"x": "a"}, "guard": "!x.ok", "out": {"bad": "${x}"}})" +
@@ -124,7 +115,7 @@ TEST_CASE("a choice that a guard leaves open is no certain fault, a failing call
 
 TEST_CASE("what 'each' makes is not tried in full, so nothing is proved by it") {
     const auto report = analysis::check(
-        compiled(
+        in_and_out(
             three_places,
             R"("t": {"in": {"x": "in"}, "out": [{"to": "out", "token": "${each}", "each": "x.list"}]})"
         ),
@@ -137,7 +128,7 @@ TEST_CASE("what 'each' makes is not tried in full, so nothing is proved by it") 
 
 TEST_CASE("what a transition reads is another token than what it takes from the same place") {
     const auto report = analysis::check(
-        compiled(
+        in_and_out(
             three_places,
             R"("t": {"in": {"x": "in", "y": {"place": "in", "arc": "read"}}, "out": {"out": "${x}"}})"
         ),
@@ -148,7 +139,7 @@ TEST_CASE("what a transition reads is another token than what it takes from the 
 }
 
 TEST_CASE("'otherwise' never comes beside a rule that always holds, and only the first of them") {
-    const auto net = analysis::abstracted(compiled(
+    const auto net = analysis::abstracted(in_and_out(
         three_places,
         R"("t": {"in": {"x": "in"}, "out": [
              {"to": "out", "token": "${x}"},
@@ -160,7 +151,7 @@ TEST_CASE("'otherwise' never comes beside a rule that always holds, and only the
 }
 
 TEST_CASE("an inhibit arc and a reset arc are what they are") {
-    const auto net = analysis::abstracted(compiled(
+    const auto net = analysis::abstracted(in_and_out(
         three_places + R"(, "busy": {}, "copy": {})",
         R"("split": {"in": {"x": "in"}, "out": {"busy": "${x}", "copy": "${x}"}},
            "wait": {"in": {"c": "copy", "b": {"place": "busy", "arc": "inhibit", "take": 2}},
@@ -184,7 +175,7 @@ TEST_CASE("a filtered inhibit or reset arc proves nothing that depends on what i
     const std::string split =
         R"("split": {"in": {"x": "in"}, "out": {"busy": "${x}", "out": "${x}"}})";
     const auto reset = analysis::check(
-        compiled(places, split + R"(, "stop": {"in": {"o": "out",
+        in_and_out(places, split + R"(, "stop": {"in": {"o": "out",
                 "b": {"place": "busy", "arc": "reset", "where": "token.mine"}},
                 "out": {"bad": "${o}"}})"),
         {}
@@ -192,7 +183,7 @@ TEST_CASE("a filtered inhibit or reset arc proves nothing that depends on what i
     // What is left in `busy` keeps the case open: taking all of it would hide that.
     CHECK(answer(reset, Property::option_to_complete) == Answer::refuted);
     const auto inhibit = analysis::check(
-        compiled(places, split + R"(, "pass": {"in": {"o": "out",
+        in_and_out(places, split + R"(, "pass": {"in": {"o": "out",
                 "b": {"place": "busy", "arc": "inhibit", "where": "token.mine"}},
                 "out": {"bad": "${o}"}})"),
         {}
@@ -207,7 +198,7 @@ TEST_CASE("as many tokens as there are, in a range, all or any, are taken exactl
     for (const auto* const take : {R"({"min": 1, "max": 3})", R"("all")", R"("any")", "3"}) {
         CAPTURE(take);
         const auto report = analysis::check(
-            compiled(
+            in_and_out(
                 three_places + R"(, "a": {})",
                 split + R"("join": {"in": {"l": {"place": "a", "take": )" + take +
                     (std::string_view(take) == R"("any")" ? R"(}, "z": {"place": "a"})" : "}") +
@@ -227,7 +218,7 @@ TEST_CASE("a computed number of tokens is tried up to a limit, and proves where 
         R"("join": {"in": {"p": "plan", "l": {"place": "a", "take": "${p.n}"}},
                     "out": {"out": "${l}"}},)";
     const auto few = analysis::check(
-        compiled(
+        in_and_out(
             places, join + R"("split": {"in": {"x": "in"}, "out": {"a": "${x}", "plan": "${x}"}})"
         ),
         {}
@@ -237,7 +228,7 @@ TEST_CASE("a computed number of tokens is tried up to a limit, and proves where 
     CHECK(answer(few, Property::option_to_complete) == Answer::refuted);
     CHECK_FALSE(few.verdict(Property::option_to_complete)->trace->certain);
     const auto many = analysis::check(
-        compiled(
+        in_and_out(
             places, join + R"("split": {"in": {"x": "in"}, "out": [{"to": "plan", "token": "${x}"},
                 {"to": "a", "token": "${x}", "each": "x.list"}]})"
         ),
@@ -249,7 +240,7 @@ TEST_CASE("a computed number of tokens is tried up to a limit, and proves where 
 TEST_CASE("what a running firing has read may be taken: where that matters nothing is proved") {
     const std::string places = three_places + R"(, "a": {}, "r": {}, "o": {})";
     const auto net = [&](const std::string& action) {
-        return compiled(
+        return in_and_out(
             places,
             R"("split": {"in": {"x": "in"}, "out": {"a": "${x}", "r": "${x}"}},
                "slow": {"in": {"a": "a", "r": {"place": "r", "arc": "read"}}, )" +
@@ -266,7 +257,7 @@ TEST_CASE("what a running firing has read may be taken: where that matters nothi
 
 TEST_CASE("an age and an order depend on time and data, not on the net") {
     const auto report = analysis::check(
-        compiled(
+        in_and_out(
             three_places,
             R"("late": {"in": {"x": {"place": "in", "age": "1h"}}, "out": {"bad": "${x}"}},
                "go": {"in": {"x": {"place": "in", "order": "lifo"}}, "out": {"out": "${x}"}})"
@@ -283,17 +274,17 @@ TEST_CASE("an age and an order depend on time and data, not on the net") {
 TEST_CASE("a fault of one case alone is no error where cases meet") {
     const std::string net = R"("t": {"in": {"x": "in", "p": "permit"}, "out": {"out": "${x}"}},
         "u": {"in": {"x": "bad", "p": "permit"}, "out": {"out": "${x}", "permit": "${p}"}})";
-    const auto alone = analysis::check(compiled(three_places + R"(, "permit": {})", net), {});
+    const auto alone = analysis::check(in_and_out(three_places + R"(, "permit": {})", net), {});
     CHECK(alone.has_errors());
     const auto shared =
-        analysis::check(compiled(three_places + R"(, "permit": {"cases": false})", net), {});
+        analysis::check(in_and_out(three_places + R"(, "permit": {"cases": false})", net), {});
     CHECK_FALSE(shared.has_errors());
 }
 
 TEST_CASE("an or-join takes every choice of its inputs, and what its waiting decides stays unknown"
 ) {
     const auto report = analysis::check(
-        compiled(
+        in_and_out(
             three_places + R"(, "a": {}, "b": {})",
             R"("split": {"in": {"x": "in"}, "out": [{"to": "a", "token": "${x}", "when": "x.a"},
                                                     {"to": "b", "token": "${x}", "when": "x.b"}]},

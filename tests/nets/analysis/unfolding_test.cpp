@@ -2,6 +2,7 @@
 #include "nets/analysis/abstract.hpp"
 #include "nets/analysis/check_net.hpp"
 #include "nets/analysis/command.hpp"
+#include "tests/nets/analysis/in_and_out.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -19,16 +20,6 @@ using analysis::Values;
 
 namespace {
 
-nets::Net net_of(const std::string& places, const std::string& transitions) {
-    const auto document = base::Json::parse(
-        R"({"net": "n", "version": "1.0.0", "places": {)" + places + R"(}, "transitions": {)" +
-        transitions + R"(}, "start": "in", "end": ["out", "bad"]})"
-    );
-    const auto net = nets::compile(document);
-    REQUIRE_MESSAGE(net, (net ? "" : net.error().message + " " + net.error().details[0].message));
-    return *net;
-}
-
 /// A place whose tokens hold one of the values in `status`.
 std::string place(std::string_view name, std::string_view values, std::string_view more = "") {
     return fmt::format(
@@ -44,7 +35,7 @@ const std::string ends = R"(, "out": {}, "bad": {})";
 const std::string three = R"(["new", "paid", "lost"])";
 
 analysis::Report checked(const std::string& places, const std::string& transitions) {
-    return analysis::check(net_of(places, transitions), {});
+    return analysis::check(in_and_out(places, transitions), {});
 }
 
 const analysis::Verdict& verdict(const analysis::Report& report, Property property) {
@@ -54,7 +45,7 @@ const analysis::Verdict& verdict(const analysis::Report& report, Property proper
 }
 
 bool has_parts(const std::string& places, const std::string& transitions) {
-    const auto net = analysis::abstracted(net_of(places, transitions), Values::told_apart);
+    const auto net = analysis::abstracted(in_and_out(places, transitions), Values::told_apart);
     return std::ranges::any_of(net.places, [](const auto& part) { return !part.of.empty(); });
 }
 
@@ -141,7 +132,7 @@ TEST_CASE("where, when, lists, has, truth and not are decided like guards") {
 
 TEST_CASE("'otherwise' comes out exactly for the values that no rule takes") {
     const auto net = analysis::abstracted(
-        net_of(
+        in_and_out(
             place("in", three) + ends,
             R"("a": {"in": {"x": "in"}, "out": [
                    {"to": "out", "token": 1, "when": "x.status == 'paid'"},
@@ -301,7 +292,8 @@ TEST_CASE("more ways than a net may have are not told apart at all") {
         );
         before = next;
     }
-    const auto net = analysis::abstracted(net_of(places + ends, transitions), Values::told_apart);
+    const auto net =
+        analysis::abstracted(in_and_out(places + ends, transitions), Values::told_apart);
     CHECK(net.transitions.size() == 2'600);
     CHECK(std::ranges::any_of(net.abstracted, [](const auto& made) {
         return made.element.empty() && made.what.contains("more than 20000");
@@ -319,7 +311,7 @@ TEST_CASE("values of different kinds are different, and numbers are what they ar
     CHECK(verdict(report, Property::option_to_complete).answer == Answer::proved);
     CHECK(report.abstracted.empty());
     const auto net = analysis::abstracted(
-        net_of(
+        in_and_out(
             place("in", R"([1, "1", true, null, 1.0])") + ends, guarded("a", "x.status == 1", "out")
         ),
         Values::told_apart
@@ -368,7 +360,7 @@ TEST_CASE("inhibit and reset arcs see every part, or those that 'where' means") 
     const std::string places =
         place("in", three) + "," + place("busy", three) + R"(, "go": {}, "out": {}, "bad": {})";
     const auto net = analysis::abstracted(
-        net_of(
+        in_and_out(
             places,
             R"("split": {"in": {"x": "in"}, "out": {"busy": "${x}", "go": "${x}"}},
                "use": {"in": {"b": "busy"}, "guard": "b.status == 'paid'", "out": {"out": 1}},
