@@ -79,11 +79,12 @@ Result<std::optional<base::Duration>> wait_of(const http::Request& request) {
     return wait;
 }
 
-base::Result<base::OperationId> operation_cursor(const PageRequest& page) {
-    if (!page.cursor) return base::OperationId{};
-    const auto id = base::operation_id(*page.cursor);
-    if (id) return *id;
-    return fail(ErrorCode::validation, "the cursor is malformed", "use 'next' of the page before");
+base::Error malformed_cursor() {
+    return {ErrorCode::validation, "the cursor is malformed", "use 'next' of the page before", {}};
+}
+
+base::Error unknown_model(std::string_view model) {
+    return {ErrorCode::not_found, fmt::format("model '{}' does not exist", model), {}, {}};
 }
 
 Result<std::string> word_of(

@@ -57,8 +57,15 @@ base::Result<PageRequest> page_of(const http::Request& request);
 base::Result<std::optional<base::Duration>> wait_of(const http::Request& request);
 /// `{"items": [...], "next": cursor}`; items are JSON texts.
 std::string list_json(const std::vector<std::string>& items, std::optional<std::string> next = {});
-/// Operations after the one that the cursor names; nothing where it is malformed.
-base::Result<base::OperationId> operation_cursor(const PageRequest& page);
+base::Error malformed_cursor();
+/// The id that the page's cursor names, to go on behind it; without a cursor none.
+template <class Id>
+base::Result<Id> cursor_of(const PageRequest& page, std::optional<Id> (*parse)(std::string_view)) {
+    if (!page.cursor) return Id{};
+    if (const auto id = parse(*page.cursor)) return *id;
+    return base::fail(malformed_cursor());
+}
+base::Error unknown_model(std::string_view model);
 /// A page of operations, from a map or set of them by id: what `view` shows (as JSON text, or
 /// nothing) of those after `after`.
 template <class Range, class View>

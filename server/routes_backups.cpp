@@ -60,9 +60,7 @@ http::Task<http::Response> archive(Api& api, http::Request request) {
     }
     const std::string model = request.parameter("m");
     if (api.engine.durable(model) == 0) {
-        co_return http::error_response(base::Error{
-            ErrorCode::not_found, fmt::format("model '{}' does not exist", model), {}, {}
-        });
+        co_return http::error_response(unknown_model(model));
     }
     co_return respond(co_await on_worker<std::string>(
         api,

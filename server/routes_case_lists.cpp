@@ -117,14 +117,9 @@ Result<CaseFilter> filter_of(const http::Request& request, bool of_net) {
     filter.limit = page->limit;
     filter.net = of_net ? request.parameter("n") : net->value_or("");
     filter.state = *state;
-    if (page->cursor) {
-        const auto id = base::case_id(*page->cursor);
-        if (!id)
-            return fail(
-                ErrorCode::validation, "the cursor is malformed", "use 'next' of the page before"
-            );
-        filter.after = *id;
-    }
+    const auto after = cursor_of(*page, &base::case_id);
+    if (!after) return fail(after.error());
+    filter.after = *after;
     return filter;
 }
 

@@ -32,9 +32,7 @@ Result<catalog::Query> query_of(const http::Request& request) {
         const auto [end, error] =
             std::from_chars(text.data(), text.data() + text.size(), query.offset);
         if (error != std::errc{} || end != text.data() + text.size()) {
-            return fail(
-                ErrorCode::validation, "the cursor is malformed", "use 'next' of the page before"
-            );
+            return fail(malformed_cursor());
         }
     }
     for (const auto& [name, into] :

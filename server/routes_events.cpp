@@ -82,9 +82,7 @@ http::Task<http::Response> show_records(Api& api, http::Request request) {
         co_return http::error_response(known.error());
     const std::string model = request.parameter("m");
     if (api.engine.durable(model) == 0) {
-        co_return http::error_response(base::Error{
-            ErrorCode::not_found, fmt::format("model '{}' does not exist", model), {}, {}
-        });
+        co_return http::error_response(unknown_model(model));
     }
     base::Seq from = 1;
     const auto asked = request.query.one("from");

@@ -1,7 +1,5 @@
 #include "engine/audit.hpp"
-#include "engine/open_model.hpp"
 #include "engine/refold.hpp"
-#include "engine/snapshot.hpp"
 #include "server/api.hpp"
 
 #include <nlohmann/json.hpp>
@@ -197,9 +195,7 @@ http::Task<http::Response> show_audit(Api& api, http::Request request) {
     if (!state || !anchor) co_return http::error_response(!state ? state.error() : anchor.error());
     const std::string model = request.parameter("m");
     if (api.engine.durable(model) == 0) {
-        co_return http::error_response(base::Error{
-            ErrorCode::not_found, fmt::format("model '{}' does not exist", model), {}, {}
-        });
+        co_return http::error_response(unknown_model(model));
     }
     co_return respond(co_await on_worker<std::string>(
         api,

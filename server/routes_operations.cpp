@@ -20,7 +20,7 @@ http::Task<http::Response> list_operations(Api& api, http::Request request) {
     const auto state = word_of(request, "state", {"invoking", "retrying", "uncertain", "returned"});
     const auto page = page_of(request);
     if (!state || !page) co_return http::error_response(!state ? state.error() : page.error());
-    const auto after = operation_cursor(*page);
+    const auto after = cursor_of(*page, &base::operation_id);
     if (!after) co_return http::error_response(after.error());
     co_return respond(co_await look(
         api,

@@ -128,15 +128,11 @@ Result<std::string> page_of_tokens(const engine::Model& model, const TokenFilter
     const auto place = state.place(filter.place);
     if (!place)
         return fail(ErrorCode::not_found, fmt::format("place '{}' is unknown", filter.place.name));
-    base::TokenId after;
+    const auto cursor = cursor_of(filter.page, &base::token_id);
+    if (!cursor) return fail(cursor.error());
+    const base::TokenId after = *cursor;
     auto slot = state.store.first_in(*place);
     if (filter.page.cursor) {
-        const auto id = base::token_id(*filter.page.cursor);
-        if (!id)
-            return fail(
-                ErrorCode::validation, "the cursor is malformed", "use 'next' of the page before"
-            );
-        after = *id;
         const auto last = state.store.find(after);
         if (last != places::no_slot && state.store.token(last).place == *place)
             slot = state.store.next_in_place(last);

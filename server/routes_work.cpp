@@ -95,7 +95,7 @@ http::Task<http::Response> list_work(Api& api, http::Request request) {
             : !skill ? skill.error()
                      : page.error()
         );
-    const auto after = operation_cursor(*page);
+    const auto after = cursor_of(*page, &base::operation_id);
     if (!after) co_return http::error_response(after.error());
     co_return respond(co_await look(
         api,

@@ -24,26 +24,29 @@ struct Logged : TestModel {
 
     Logged() { REQUIRE(log.own("m").value() == 1); }
     /// `index` false: as a netwright wrote that knew no index.
-    engine::LogHead commit(bool index = true) {
+    engine::AppendOutcome append(bool index = true) {
         run();
         auto head = log.head("m").value();
+        const auto before = head.seq;
         engine::RecordBatch batch;
         for (const auto& record : std::exchange(records, {})) {
             const auto at = record.find(engine::unchained_prev);
-            const auto seq = head.seq + batch.records.size() + 1;
+            const auto seq = before + batch.records.size() + 1;
             batch.bytes += record;
             batch.records.push_back(
                 {seq, {}, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(record.size())}
             );
         }
         if (index) batch.cases = std::exchange(cases, {});
-        const auto before = head.seq;
         const auto chained = engine::chain(std::move(batch), head);
         const engine::Append request{
             .model = "m", .epoch = 1, .expected_seq = before, .batches = {&chained, 1}
         };
-        REQUIRE(log.append({&request, 1}).front().status == engine::AppendStatus::committed);
-        return head;
+        return log.append({&request, 1}).front();
+    }
+    engine::LogHead commit(bool index = true) {
+        REQUIRE(append(index).status == engine::AppendStatus::committed);
+        return log.head("m").value();
     }
     std::unique_ptr<engine::Model> folded(engine::CaseIndex index = engine::CaseIndex::as_it_is) {
         auto made = engine::fold(log, snapshots, "m", log.head("m")->seq, index);
@@ -171,21 +174,7 @@ TEST_CASE("a write that is lost takes the index with it") {
     m.deploy(pass_net);
     m.pass(many);
     m.log.fail_append(1, engine::MemoryLog::Failure::torn);
-    m.run();
-    auto head = m.log.head("m").value();
-    engine::RecordBatch batch{.cases = m.cases};
-    for (const auto& record : m.records) {
-        batch.bytes += record;
-        batch.records.push_back(
-            {batch.records.size() + 1,
-             {},
-             static_cast<std::uint32_t>(record.find(engine::unchained_prev)),
-             static_cast<std::uint32_t>(record.size())}
-        );
-    }
-    const auto chained = engine::chain(std::move(batch), head);
-    const engine::Append request{.model = "m", .epoch = 1, .batches = {&chained, 1}};
-    CHECK(m.log.append({&request, 1}).front().status == engine::AppendStatus::unknown);
+    CHECK(m.append().status == engine::AppendStatus::unknown);
     m.log.lose_power();
     CHECK(m.log.cases("m", {}, 1000).value().empty());
 }
