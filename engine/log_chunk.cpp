@@ -1,5 +1,7 @@
 #include "engine/log_chunk.hpp"
 
+#include "engine/little_endian.hpp"
+
 #include <cstring>
 
 namespace engine {
@@ -10,26 +12,14 @@ constexpr std::string_view archived_mark = "\xFF\xFF\xFF\xFF";
 constexpr std::size_t digest_bytes = 32;
 constexpr std::size_t archived_bytes = 4 + digest_bytes + 8 + 8;
 
-void append_number(std::string& out, std::uint64_t value) {
-    for (unsigned i = 0; i < 8; ++i)
-        out.push_back(static_cast<char>(value >> (8U * i)));
-}
-
-std::uint64_t number_at(std::string_view bytes, std::size_t at) {
-    std::uint64_t value = 0;
-    for (unsigned i = 0; i < 8; ++i)
-        value |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8U * i);
-    return value;
-}
-
 }  // namespace
 
 std::string archived_text(const ArchivedChunk& chunk) {
     std::string out(archived_mark);
     for (const auto byte : chunk.blob.bytes)
         out.push_back(static_cast<char>(byte));
-    append_number(out, chunk.offset);
-    append_number(out, chunk.size);
+    append_little_endian(out, chunk.offset, 8);
+    append_little_endian(out, chunk.size, 8);
     return out;
 }
 
@@ -37,8 +27,9 @@ std::optional<ArchivedChunk> archived_chunk(std::string_view stored) {
     if (stored.size() != archived_bytes || !stored.starts_with(archived_mark)) return std::nullopt;
     ArchivedChunk chunk;
     std::memcpy(chunk.blob.bytes.data(), stored.data() + archived_mark.size(), digest_bytes);
-    chunk.offset = number_at(stored, archived_mark.size() + digest_bytes);
-    chunk.size = number_at(stored, archived_mark.size() + digest_bytes + 8);
+    stored.remove_prefix(archived_mark.size() + digest_bytes);
+    chunk.offset = little_endian(stored.substr(0, 8));
+    chunk.size = little_endian(stored.substr(8));
     return chunk;
 }
 
@@ -52,10 +43,7 @@ FrameHeader frame_header(std::size_t size, const base::Digest& hash) {
 
 std::optional<StoredRecord> ChunkReader::next() {
     if (rest_.size() < frame_header_bytes) return std::nullopt;
-    std::size_t size = 0;
-    for (unsigned i = 0; i < 4; ++i) {
-        size |= std::size_t{static_cast<unsigned char>(rest_[i])} << (8U * i);
-    }
+    const std::size_t size = little_endian(rest_.substr(0, 4));
     if (rest_.size() - frame_header_bytes < size) return std::nullopt;
     StoredRecord record{.seq = seq_, .bytes = rest_.substr(frame_header_bytes, size), .hash = {}};
     std::memcpy(record.hash.bytes.data(), rest_.data() + 4, record.hash.bytes.size());

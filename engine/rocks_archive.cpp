@@ -105,9 +105,7 @@ base::Result<Archived> RocksLog::archive(std::string_view model, Seq before) {
 base::Result<void> RocksLog::write_apart(rocksdb::WriteBatch& batch) {
     const std::scoped_lock lock(writing_);
     return reading([&]() -> base::Result<void> {
-        rocksdb::WriteOptions write;
-        write.sync = place_.options.durability == Durability::sync;
-        const auto status = database_->Write(write, &batch);
+        const auto status = database_->Write(write_options(), &batch);
         if (status.ok()) return {};
         failed_ = true;
         return base::fail(rocks_error("write to the log", status));

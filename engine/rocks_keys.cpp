@@ -1,3 +1,4 @@
+#include "engine/little_endian.hpp"
 #include "engine/rocks_store.hpp"
 
 #include <cstring>
@@ -7,19 +8,6 @@ namespace engine {
 namespace {
 
 constexpr std::size_t head_value_bytes = 4 + 8 + 32;
-
-void append_little_endian(std::string& out, std::uint64_t value, unsigned bytes) {
-    for (unsigned i = 0; i < bytes; ++i)
-        out.push_back(static_cast<char>(value >> (8U * i)));
-}
-
-std::uint64_t little_endian(std::string_view bytes) {
-    std::uint64_t value = 0;
-    for (std::size_t i = bytes.size(); i-- > 0;) {
-        value = value << 8U | static_cast<unsigned char>(bytes[i]);
-    }
-    return value;
-}
 
 std::string prefix(char kind, std::string_view model) {
     std::string key;

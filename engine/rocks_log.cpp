@@ -112,6 +112,12 @@ void RocksLog::put(const Append& request) {
     batch_.Put(rocks_head_key(request.model), rocks_head_value(head));
 }
 
+rocksdb::WriteOptions RocksLog::write_options() const {
+    rocksdb::WriteOptions write;
+    write.sync = place_.options.durability == Durability::sync;
+    return write;
+}
+
 std::vector<AppendOutcome> RocksLog::append(std::span<const Append> requests) {
     const std::scoped_lock lock(writing_);
     std::vector<AppendOutcome> outcomes;
@@ -127,9 +133,7 @@ std::vector<AppendOutcome> RocksLog::append(std::span<const Append> requests) {
         if (outcome.status == AppendStatus::committed && outcome.seq == 0) put(request);
     }
     if (batch_.Count() == 0) return outcomes;
-    rocksdb::WriteOptions write;
-    write.sync = place_.options.durability == Durability::sync;
-    const auto status = database_->Write(write, &batch_);
+    const auto status = database_->Write(write_options(), &batch_);
     if (!status.ok()) {
         const auto error = rocks_error("write to the log", status);
         base::log_error(error.message);
@@ -195,9 +199,8 @@ base::Result<Epoch> RocksLog::own(std::string_view model) {
     }
     ++head->epoch;
     if (head->head.seq > 0) {
-        rocksdb::WriteOptions write;
-        write.sync = place_.options.durability == Durability::sync;
-        const auto status = database_->Put(write, rocks_head_key(model), rocks_head_value(*head));
+        const auto status =
+            database_->Put(write_options(), rocks_head_key(model), rocks_head_value(*head));
         if (!status.ok()) {
             failed_ = true;
             return base::fail(rocks_error("write to the log", status));

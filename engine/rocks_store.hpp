@@ -110,6 +110,7 @@ private:
     base::Result<RocksHead> known_head(std::string_view model);
     AppendOutcome judge(const Append& request);
     void put(const Append& request);
+    [[nodiscard]] rocksdb::WriteOptions write_options() const;
     /// A synced write that appends nothing.
     base::Result<void> write_apart(rocksdb::WriteBatch& batch);
     void reclaim(std::string_view model);

@@ -2,6 +2,7 @@
 
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "engine/little_endian.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -22,17 +23,8 @@ constexpr std::size_t snapshot_header_bytes_max = 1024;
 
 std::string number_bytes(std::uint64_t value, unsigned bytes) {
     std::string text;
-    for (unsigned i = 0; i < bytes; ++i)
-        text.push_back(static_cast<char>(value >> (8U * i)));
+    append_little_endian(text, value, bytes);
     return text;
-}
-
-std::uint64_t number_from(std::string_view bytes) {
-    std::uint64_t value = 0;
-    for (std::size_t i = bytes.size(); i-- > 0;) {
-        value = value << 8U | static_cast<unsigned char>(bytes[i]);
-    }
-    return value;
 }
 
 std::string_view digest_bytes(const base::Digest& digest) {
@@ -182,7 +174,7 @@ base::Result<void> SnapshotReader::State::next_piece() {
     std::string size_bytes;
     if (auto took = take(size_bytes, 4); !took) return took;
     sum.update(size_bytes);
-    const auto count = static_cast<std::size_t>(number_from(size_bytes));
+    const auto count = static_cast<std::size_t>(little_endian(size_bytes));
     if (count > snapshot_piece_bytes) return base::fail(damaged("a piece is too large"));
     if (auto took = take(piece, count); !took) return took;
     size += count;
@@ -197,7 +189,7 @@ base::Result<void> SnapshotReader::State::read_end() {
     if (auto took = take(end, 32 + 8); !took) return took;
     sum.update(end);
     info.state_hash = digest_from(end);
-    info.size = number_from(std::string_view(end).substr(32));
+    info.size = little_endian(std::string_view(end).substr(32));
     std::string written;
     if (auto took = take(written, 32); !took) return took;
     checked = sum.finish();
