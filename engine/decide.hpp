@@ -63,8 +63,8 @@ enum class Settled : std::uint8_t {
 Settled settle(Model& model, Outcome outcome, const Asker& asker);
 
 /// An operator ends an operation whose outcome nobody knows, or that waits for room; its tokens go
-/// the `fail` way, or where that has no room either to the dead letters. `conflict` while an
-/// attempt runs or is to come.
+/// the `fail` way, or where that has no room either to the dead letters. Without a case also one
+/// whose attempt runs or is to come, which nothing else would end; else `conflict` for those.
 base::Result<Seq> abandon(
     Model& model, base::OperationId operation, std::string_view reason, const Asker& asker
 );
@@ -110,6 +110,11 @@ struct WorkResult {
 };
 base::Result<Seq> finish_work(
     Model& model, const WorkHold& hold, WorkResult result, const Asker& asker
+);
+
+/// `not_found` for one that no version in force has.
+base::Result<TransitionId> transition_in_force(
+    const State& state, std::string_view net, std::string_view transition
 );
 
 /// Holds back new firings of a transition, of a net (no transition) or of the model (neither);

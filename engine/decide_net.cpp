@@ -12,27 +12,10 @@ using base::ErrorCode;
 using base::fail;
 using base::Result;
 
-namespace {
-
-bool known_before(const State& state, const Deployment* current, const PlaceName& place) {
-    const auto id = state.place(place);
-    if (!id) return false;
-    if (place.net.empty()) {
-        return std::ranges::any_of(state.nets, [&](const auto& entry) {
-            const auto& deployed = entry.second.current;
-            return deployed && std::ranges::find(deployed->places, *id) != deployed->places.end();
-        });
-    }
-    return current != nullptr && std::ranges::find(current->places, *id) != current->places.end();
-}
-
-}  // namespace
-
 void Decisions::put_initial(Event& event, const nets::Net& net) {
-    const Deployment* current = state().current(net.name);
     for (const auto& place : net.places) {
         const PlaceName name{place.shared ? "" : net.name, place.name};
-        if (place.tokens.empty() || known_before(state(), current, name)) continue;
+        if (place.tokens.empty() || state().place_in_force(name)) continue;
         for (const auto& token : place.tokens) {
             const auto id = state().ensure_place(name);
             event.produced.push_back({.place = id, .data = places::Payload::make(token)});

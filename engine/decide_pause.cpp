@@ -9,9 +9,9 @@ using base::ErrorCode;
 using base::fail;
 using base::Result;
 
-namespace {
-
-Result<TransitionId> find(const State& state, std::string_view net, std::string_view transition) {
+Result<TransitionId> transition_in_force(
+    const State& state, std::string_view net, std::string_view transition
+) {
     const auto found = state.find_transition(net, transition);
     if (found && state.transitions[*found].deployment) return *found;
     return fail(
@@ -19,11 +19,13 @@ Result<TransitionId> find(const State& state, std::string_view net, std::string_
     );
 }
 
+namespace {
+
 Result<std::vector<TransitionId>> affected(
     const State& state, std::string_view net, std::string_view transition
 ) {
     if (!transition.empty()) {
-        const auto id = find(state, net, transition);
+        const auto id = transition_in_force(state, net, transition);
         if (!id) return fail(id.error());
         return std::vector{*id};
     }
@@ -107,7 +109,7 @@ Result<Seq> resume(
 Result<Seq> fire_once(
     Model& model, std::string_view net, std::string_view transition, const Asker& asker
 ) {
-    const auto id = find(model.state(), net, transition);
+    const auto id = transition_in_force(model.state(), net, transition);
     if (!id) return fail(id.error());
     Decisions decisions{model, asker};
     const auto enabled = firing_of(model, *id, asker.now);
@@ -128,7 +130,7 @@ Result<DryRun> dry_run(
     const Model& model, std::string_view net, std::string_view transition, base::Timestamp now
 ) {
     const State& state = model.state();
-    const auto id = find(state, net, transition);
+    const auto id = transition_in_force(state, net, transition);
     if (!id) return fail(id.error());
     auto enabled = firing_of(model, *id, now);
     if (!enabled) return fail(not_enabled(net, transition));

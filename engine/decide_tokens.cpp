@@ -30,25 +30,6 @@ bool of_system(std::string_view net, std::string_view name) {
     return net.empty() && name.starts_with("p-");
 }
 
-// A place that a net has now: that of a version before, or of a net that was undeployed, is out of
-// everybody's sight.
-std::optional<places::PlaceId> open_place(const State& state, const PlaceName& name) {
-    const auto id = state.place(name);
-    if (!id) return std::nullopt;
-    const auto has = [&](const Deployment* deployed) {
-        if (deployed == nullptr) return false;
-        const auto index = deployed->net->place(name.name);
-        return index && deployed->places[*index] == *id;
-    };
-    const bool open =
-        name.net.empty()
-            ? std::ranges::any_of(
-                  state.nets, [&](const auto& net) { return has(net.second.current.get()); }
-              )
-            : has(state.current(name.net));
-    return open ? id : std::nullopt;
-}
-
 std::vector<base::ErrorDetail> token_faults(
     const State& state, const places::Place& place, const std::vector<PutToken>& tokens
 ) {
@@ -107,7 +88,7 @@ Result<Seq> put_tokens(
             "tools are registered with: netwright tool register"
         );
     }
-    const auto id = open_place(state, place);
+    const auto id = state.place_in_force(place);
     if (!id) {
         return fail(
             ErrorCode::not_found,
@@ -223,7 +204,7 @@ Result<Seq> redrive(Model& model, base::TokenId id, const Asker& asker) {
     std::vector<base::ErrorDetail> faults;
     for (const auto& token : data->at("tokens")) {
         const PlaceName place{token.value("net", ""), token.value("place", "")};
-        const auto place_id = open_place(state, place);
+        const auto place_id = state.place_in_force(place);
         if (!place_id) {
             return fail(
                 ErrorCode::conflict,

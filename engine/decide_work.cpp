@@ -151,7 +151,6 @@ void Decisions::resume_waits() {
         const bool waiting = operation.state == OperationState::invoking;
         if (waiting && performer(operation.rules()) != Performer::handler) waits.push_back(id);
     }
-    std::ranges::sort(waits);
     for (const auto id : waits) {
         // A child that is over before this one may have ended it.
         const Operation* operation = state().find_operation(id);

@@ -140,7 +140,7 @@ void count_token(State& state, const places::Token& token, int direction) {
         if (!owner->deployment->ends_in(token.place)) owner->open_tokens += by;
         if (token.hidden) owner->delayed += by;
     }
-    if (owner->state != CaseState::running) reconsider(state, *owner);
+    reconsider(state, *owner);
 }
 
 Result<void> apply(State& state, const Event& event, const RecordHead& head) {

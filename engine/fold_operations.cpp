@@ -87,7 +87,7 @@ Result<void> begin(State& state, const Event& event, const RecordHead& head) {
     ++state.transitions[made.transition].in_flight;
     if (Case* owner = state.find_case(made.case_id)) {
         owner->operations.push_back(id);
-        if (owner->state != CaseState::running) reconsider(state, *owner);
+        reconsider(state, *owner);
     }
     if (auto held = hold(state, made); !held) return held;
     hold_room(state, made);
@@ -101,7 +101,7 @@ void summarise(State& state, base::CaseId case_id, const OperationSummary& summa
     std::erase(owner->operations, summary.id);
     owner->finished.push_back(summary);
     if (owner->finished.size() > Case::finished_kept) owner->finished.pop_front();
-    if (owner->state != CaseState::running) reconsider(state, *owner);
+    reconsider(state, *owner);
 }
 
 // The case that waited for it may leave now, and so may the child that it waited for.

@@ -161,15 +161,11 @@ Performance ModelLane::performance(const Operation& operation, std::uint32_t att
 }
 
 void ModelLane::recover() {
-    std::vector<const Operation*> found;
     for (const auto& [id, operation] : model_->state().operations) {
         if (operation.state != OperationState::invoking) continue;
         // Waits for an agent or a child case simply go on.
-        if (performer(operation.rules()) == Performer::handler) found.push_back(&operation);
-    }
-    std::ranges::sort(found, {}, [](const Operation* operation) { return operation->id; });
-    for (const Operation* operation : found) {
-        parts_.handler.recover(performance(*operation, operation->attempt));
+        if (performer(operation.rules()) != Performer::handler) continue;
+        parts_.handler.recover(performance(operation, operation.attempt));
     }
 }
 

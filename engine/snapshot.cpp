@@ -143,13 +143,12 @@ std::map<Seq, std::shared_ptr<const Deployment>> live_deployments(const State& s
     return live;
 }
 
-template <class Map>
-auto sorted_values(const Map& map) {
-    std::vector<const typename Map::mapped_type*> values;
-    for (const auto& [id, value] : map)
-        values.push_back(&value);
-    std::ranges::sort(values, {}, [](const auto* value) { return value->id; });
-    return values;
+std::vector<const Case*> sorted_cases(const State& state) {
+    std::vector<const Case*> cases;
+    for (const auto& [id, value] : state.cases)
+        cases.push_back(&value);
+    std::ranges::sort(cases, {}, &Case::id);
+    return cases;
 }
 
 std::string token_line(const places::Token& token) {
@@ -214,13 +213,13 @@ FrozenState::FrozenState(const State& state) : seq_(state.seq) {
              {"at", pause.at.us}}
         );
     }
-    for (const auto* value : sorted_values(state.cases))
+    for (const auto* value : sorted_cases(state))
         add(case_json(*value));
     const std::map owners(state.retired_owners.begin(), state.retired_owners.end());
     for (const auto& [id, owner] : owners)
         add({{"kind", "retiredOwner"}, {"case", id.seq}, {"owner", *owner}});
-    for (const auto* value : sorted_values(state.operations))
-        add(operation_json(*value));
+    for (const auto& [id, value] : state.operations)
+        add(operation_json(value));
     for (const auto& key : state.request_order) {
         const auto& request = state.requests.at(key);
         add(

@@ -75,6 +75,19 @@ std::optional<places::PlaceId> State::place(const PlaceName& name) const {
     return found->second;
 }
 
+std::optional<places::PlaceId> State::place_in_force(const PlaceName& name) const {
+    const auto id = place(name);
+    if (!id) return std::nullopt;
+    const auto has = [id](const Deployment* deployed) {
+        return deployed != nullptr &&
+               std::ranges::find(deployed->places, *id) != deployed->places.end();
+    };
+    const auto shared_by = [&](const auto& net) { return has(net.second.current.get()); };
+    const bool there =
+        name.net.empty() ? std::ranges::any_of(nets, shared_by) : has(current(name.net));
+    return there ? id : std::nullopt;
+}
+
 places::PlaceId State::ensure_place(const PlaceName& name) {
     const auto [entry, made] = places.try_emplace(name, 0);
     if (made) entry->second = store.add_place({.net = name.net, .name = name.name});

@@ -220,6 +220,8 @@ struct State {
     State& operator=(const State&) = delete;
 
     [[nodiscard]] std::optional<places::PlaceId> place(const PlaceName& name) const;
+    /// The same, where a net has it now: not that of a version before, or of a net that is gone.
+    [[nodiscard]] std::optional<places::PlaceId> place_in_force(const PlaceName& name) const;
     [[nodiscard]] places::PlaceId ensure_place(const PlaceName& name);
     [[nodiscard]] places::PlaceId dead_letter() const { return dead_letter_; }
     [[nodiscard]] Case* find_case(base::CaseId id);

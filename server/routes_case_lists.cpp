@@ -12,7 +12,6 @@
 
 namespace server {
 
-using base::ErrorCode;
 using base::fail;
 using base::Result;
 

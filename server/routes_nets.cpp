@@ -161,12 +161,8 @@ http::Task<http::Response> get_transition(Api& api, http::Request request) {
         [&api,
          net = request.parameter("n"),
          name = request.parameter("t")](const engine::Model& model) -> Result<std::string> {
-            const auto found = model.state().find_transition(net, name);
-            if (!found || !model.state().transitions[*found].deployment) {
-                return fail(
-                    ErrorCode::not_found, fmt::format("net '{}' has no transition '{}'", net, name)
-                );
-            }
+            const auto found = engine::transition_in_force(model.state(), net, name);
+            if (!found) return fail(found.error());
             return base::canonical(transition_view(model, *found, api.dispatcher));
         }
     );
