@@ -94,18 +94,18 @@ TEST_CASE("S44: a firing that is only prepared starts over under the next versio
     test.deploy(version("1"));
     const auto id = test.start("n", "1");
     test.run();
-    const auto first = test.effects<engine::Prepare>();
-    REQUIRE(first.size() == 1);
+    const auto before = test.effects<engine::Prepare>();
+    REQUIRE(before.size() == 1);
     test.deploy(version("2"));
     engine::prepared(
-        test.model, first[0].claim, engine::Prepared{"{}", "once", "tool", "v"}, test.asker()
+        test.model, before[0].claim, engine::Prepared{"{}", "once", "tool", "v"}, test.asker()
     );
     CHECK(test.model.state().operations.empty());
     test.run();
-    const auto second = test.effects<engine::Prepare>();
-    REQUIRE(second.size() == 1);
+    const auto after = test.effects<engine::Prepare>();
+    REQUIRE(after.size() == 1);
     engine::prepared(
-        test.model, second[0].claim, engine::Prepared{"{}", "once", "tool", "v"}, test.asker()
+        test.model, after[0].claim, engine::Prepared{"{}", "once", "tool", "v"}, test.asker()
     );
     const auto performed = test.effects<engine::Perform>();
     REQUIRE(performed.size() == 1);
