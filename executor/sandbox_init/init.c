@@ -64,9 +64,9 @@ static uint64_t microseconds(struct timeval time) {
 
 static void run_job(const struct program* program, int error_fd) {
     setpgid(0, 0);
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGUSR2, SIG_DFL);
+    /* An ignored signal stays ignored over exec: the daemon ignores SIGPIPE, nohup SIGHUP. */
+    for (int number = 1; number < NSIG; ++number)
+        signal(number, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -72,6 +72,18 @@ TEST_CASE("a command is run by bash with its arguments") {
     CHECK(rig.run(lease).outcome.standard_output.text == "a-b c\n");
 }
 
+TEST_CASE("a job begins with no signal ignored or blocked, as a shell expects") {
+    rig::Rig rig;
+    const auto text = rig.run(rig::bash("sed -n 's/^Sig\\(Ign\\|Blk\\):\t//p' /proc/self/status"))
+                          .outcome.standard_output.text;
+    const auto masks = lines(text);
+    REQUIRE(masks.size() == 2);
+    // 32 and 33 are the C library's own; it lets nobody set them.
+    constexpr std::uint64_t ours = ~(std::uint64_t{3} << 31U);
+    for (const auto& mask : masks)
+        CHECK_MESSAGE((std::stoull(mask, nullptr, 16) & ours) == 0, mask);
+}
+
 TEST_CASE("stdin carries the input to its last byte, or is at its end at once") {
     rig::Rig rig;
     auto lease = rig::bash("cat");
