@@ -30,7 +30,7 @@ Result<catalog::Item> find_tool(
     }
     if (!item) {
         return fail(
-            ErrorCode::not_found,
+            ErrorCode::unprepared,
             version.empty()
                 ? fmt::format(
                       "tool '{}' is in neither the catalog of model '{}' nor the global one",
@@ -45,7 +45,7 @@ Result<catalog::Item> find_tool(
         return fail(
             ErrorCode::policy_denied,
             fmt::format("tool '{}' is archived", id),
-            "promote it, or call another"
+            "call another tool, or register a new version"
         );
     }
     if (item->status != "approved") {
