@@ -6,11 +6,9 @@ void add_common_options(CLI::App& command, Context& context, Takes takes) {
     if (takes == Takes::daemon) return;
     command.add_flag("--json", context.json, "Results and errors as JSON");
     if (takes == Takes::nothing) return;
-    if (command.get_option_no_throw("--data") == nullptr) {
-        command.add_option(
-            "--data", context.data, "Directory of a master on this machine, to find it by"
-        );
-    }
+    command.add_option(
+        "--data", context.data, "Data directory of a master on this machine, to find it by"
+    );
     if (takes == Takes::model) {
         command.add_option("--model", context.model, "The model meant (default: default)");
     }

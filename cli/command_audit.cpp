@@ -1,4 +1,5 @@
 #include "base/json.hpp"
+#include "base/plural.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "cli/stopped_audit.hpp"
@@ -99,8 +100,8 @@ void print_faults(const Json& report) {
             field(finding, "message")
         ));
     }
-    if (const auto unlisted = report.value("unlisted", 0); unlisted > 0) {
-        print(fmt::format("model '{}': and {} faults more", model, unlisted));
+    if (const auto unlisted = report.value("unlisted", std::uint64_t{0}); unlisted > 0) {
+        print(fmt::format("model '{}': {} more", model, base::plural(unlisted, "finding")));
     }
     for (const auto& snapshot : report.at("snapshots"))
         print(fmt::format(
@@ -131,16 +132,46 @@ Outcome<Exit> verify(Context& context, const VerifyOptions& options) {
     return exit;
 }
 
+Outcome<Exit> anchor(Context& context, const NoOptions& /*options*/) {
+    const auto report = report_of(context, {});
+    if (!report) return std::unexpected(report.error());
+    // An anchor of a damaged log would certify the damage.
+    const bool ok = report->at("ok").get<bool>();
+    Json anchors = Json::object();
+    for (const auto& model : report->at("models")) {
+        if (!ok) print_faults(model);
+        anchors[field(model, "model")] = field(model, "head");
+    }
+    if (!ok) return Exit::negative;
+    if (context.json) {
+        print(base::canonical(anchors));
+        return Exit::good;
+    }
+    Table table({"MODEL", "ANCHOR"});
+    for (const auto& [model, head] : anchors.items())
+        table.add({model, head.get<std::string>()});
+    table.print();
+    return Exit::good;
+}
+
 }  // namespace
 
 void add_audit(CLI::App& app, Context& context) {
-    auto& group = add_group(app, "audit", "The log, held against itself");
+    auto& group = add_group(app, "audit", "Verify the event log");
     add_command<VerifyOptions>(
         group,
         {"verify", "Walk the hash chains, of a running master or of the --data of a stopped one"},
         context,
         &declare_verify,
         &verify
+    );
+    add_command<NoOptions>(
+        group,
+        {"anchor",
+         "Verify, and print SEQ:HASH of each model's last record: keep it elsewhere for --anchor"},
+        context,
+        &declare_nothing,
+        &anchor
     );
 }
 

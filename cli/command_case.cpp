@@ -3,10 +3,12 @@
 #include "cli/command.hpp"
 #include "cli/inline_data.hpp"
 #include "cli/table.hpp"
+#include "cli/wait.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <fmt/format.h>
 #include <utility>
 #include <vector>
@@ -23,29 +25,25 @@ constexpr auto wait_at_once_max = base::seconds(25);
 struct StartOptions {
     std::string net;
     InlineData given;
-    std::string wait;
-    CLI::Option* waits = nullptr;
+    Wait wait;
 };
 
 void declare_start(CLI::App& app, StartOptions& options) {
     app.add_option("NET", options.net, "Name of the net")->required();
     declare_inline_data(app, options.given);
-    options.waits =
-        app.add_option("--wait", options.wait, "Wait so long for the end (--wait alone: 30s)")
-            ->expected(0, 1)
-            ->type_name("DURATION");
+    declare_wait(app, options.wait, "the end of the case");
 }
 
 struct CaseOptions {
     std::string id;
-    std::string wait;
+    Wait wait;
 };
 void declare_case(CLI::App& app, CaseOptions& options) {
     app.add_option("ID", options.id, "The case, such as c42")->required();
 }
 void declare_show(CLI::App& app, CaseOptions& options) {
     declare_case(app, options);
-    app.add_option("--wait", options.wait, "Wait so long for its end")->type_name("DURATION");
+    declare_wait(app, options.wait, "the end of the case");
 }
 
 struct ListOptions {
@@ -130,10 +128,9 @@ Outcome<std::string> await_case(
 }
 
 Outcome<Exit> start(Context& context, const StartOptions& options) {
-    const bool waits = options.waits->count() > 0;
-    const auto wait = wait_of(waits && options.wait.empty() ? "30s" : options.wait);
+    const auto wait = options.wait.duration();
     if (!wait) return std::unexpected(wait.error());
-    const auto values = inline_values(context, options.given);
+    const auto values = inline_values(options.given);
     if (!values) return std::unexpected(values.error());
     if (values->size() > 1) return wrong_usage("a case has one input, and more are given");
     auto master = context.master();
@@ -143,28 +140,30 @@ Outcome<Exit> start(Context& context, const StartOptions& options) {
         model_target(context.model_name(), {"nets", options.net, "cases"}), base::canonical(input)
     );
     if (!answer) return std::unexpected(std::move(answer.error()));
-    if (waits) {
-        const auto made = parsed(*answer);
-        if (!made) return std::unexpected(made.error());
-        answer = await_case(
-            *master, model_target(context.model_name(), {"cases", field(*made, "id")}), *wait
-        );
+    if (options.wait.given()) {
+        const auto started = parsed(*answer);
+        if (!started) return std::unexpected(started.error());
+        const auto id = field(*started, "id");
+        // Said before the wait: who interrupts it still knows which case runs.
+        if (!context.json) print(fmt::format("case {} is started", id));
+        std::fflush(stdout);
+        answer = await_case(*master, model_target(context.model_name(), {"cases", id}), *wait);
         if (!answer) return std::unexpected(std::move(answer.error()));
     }
-    return tell(context, *answer, waits);
+    return tell(context, *answer, options.wait.given());
 }
 
 Outcome<Exit> show(Context& context, const CaseOptions& options) {
-    const auto wait = wait_of(options.wait);
+    const auto wait = options.wait.duration();
     if (!wait) return std::unexpected(wait.error());
     auto master = context.master();
     if (!master) return std::unexpected(std::move(master.error()));
     const auto answer =
         await_case(*master, model_target(context.model_name(), {"cases", options.id}), *wait);
     if (!answer) return std::unexpected(answer.error());
-    const auto told = tell(context, *answer, !options.wait.empty());
-    // Who only looks has got a good answer, whatever it says.
-    return told && options.wait.empty() ? Outcome<Exit>(Exit::good) : told;
+    const auto exit = tell(context, *answer, options.wait.given());
+    // A look without a wait succeeds, whatever the state of the case.
+    return exit && !options.wait.given() ? Outcome<Exit>(Exit::good) : exit;
 }
 
 Outcome<Exit> list(Context& context, const ListOptions& options) {

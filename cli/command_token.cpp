@@ -1,4 +1,5 @@
 #include "base/json.hpp"
+#include "base/plural.hpp"
 #include "cli/command.hpp"
 #include "cli/inline_data.hpp"
 #include "cli/table.hpp"
@@ -86,7 +87,7 @@ Outcome<void> add_lines(const std::string& file, std::vector<Json>& values) {
 }
 
 Outcome<Exit> put(Context& context, const PutOptions& options) {
-    auto values = inline_values(context, options.given);
+    auto values = inline_values(options.given);
     if (!values) return std::unexpected(std::move(values.error()));
     if (!options.lines.empty()) {
         if (auto added = add_lines(options.lines, *values); !added) {
@@ -94,7 +95,7 @@ Outcome<Exit> put(Context& context, const PutOptions& options) {
         }
     }
     if (values->empty()) {
-        return wrong_usage("no token is given", "use --data JSON, --input FILE or --lines FILE");
+        return wrong_usage("no token is given", "use --value JSON, --input FILE or --lines FILE");
     }
     Json tokens = Json::array();
     for (auto& value : *values) {
@@ -109,7 +110,10 @@ Outcome<Exit> put(Context& context, const PutOptions& options) {
         place_target(context, options.place), base::canonical(Json{{"tokens", std::move(tokens)}})
     );
     if (!answer) return std::unexpected(answer.error());
-    print(context.json ? *answer : fmt::format("{} tokens put on '{}'", count, options.place));
+    print(
+        context.json ? *answer
+                     : fmt::format("{} put on '{}'", base::plural(count, "token"), options.place)
+    );
     return Exit::good;
 }
 

@@ -1,6 +1,7 @@
 #include "base/json.hpp"
 #include "cli/command.hpp"
 #include "cli/table.hpp"
+#include "cli/wait.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -32,14 +33,14 @@ struct ClaimOptions {
     std::string agent;
     std::string skill;
     std::string lease;
-    std::string wait;
+    Wait wait;
 };
 void declare_claim(CLI::App& app, ClaimOptions& options) {
     app.add_option("ID", options.id, "This packet (default: the oldest that fits)");
     app.add_option("--agent", options.agent, "Who claims")->required();
     app.add_option("--skill", options.skill, "Only a packet that wants this skill");
     app.add_option("--lease", options.lease, "How long the claim lasts (default: 60s)");
-    app.add_option("--wait", options.wait, "Wait so long for a packet, such as 30s");
+    declare_wait(app, options.wait, "a packet");
 }
 
 struct HoldOptions {
@@ -110,10 +111,10 @@ Outcome<Exit> claim(Context& context, const ClaimOptions& options) {
     const auto target = options.id.empty()
                             ? model_target(context.model_name(), {"work", "claim"})
                             : model_target(context.model_name(), {"work", options.id, "claim"});
-    QueryText query;
-    query.add_given("wait", options.wait);
-    const auto wait = wait_of(options.wait);
+    const auto wait = options.wait.duration();
     if (!wait) return std::unexpected(wait.error());
+    QueryText query;
+    if (options.wait.given()) query.add("wait", base::text(*wait));
     const auto answer = master->post(target + query.text(), base::canonical(body), *wait);
     return show_answer(context, answer, &print_fields);
 }

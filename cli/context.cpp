@@ -83,8 +83,10 @@ Outcome<MasterClient> Context::master() const {
 void Context::finish(const Outcome<Exit>& outcome) {
     std::fflush(stdout);
     exit = outcome ? *outcome : outcome.error().exit;
-    if (outcome) return;
-    const auto& error = outcome.error().error;
+    if (!outcome) report(outcome.error().error);
+}
+
+void Context::report(const base::Error& error) const {
     const auto text = json ? http::error_json(error) + "\n" : for_people(error);
     std::fwrite(text.data(), 1, text.size(), stderr);
 }
@@ -103,15 +105,6 @@ Outcome<std::string> read_input(const std::string& name) {
         if (text.size() > input_bytes_max) return wrong_usage("more than 64 MiB on stdin");
     }
     return text;
-}
-
-Outcome<base::Duration> wait_of(const std::string& text) {
-    if (text.empty()) return base::Duration{};
-    const auto wait = base::duration(text);
-    if (wait) return *wait;
-    return wrong_usage(
-        fmt::format("--wait '{}' is no length of time", text), "write it as 500ms, 30s, 5m"
-    );
 }
 
 void print(std::string_view line) {

@@ -20,8 +20,10 @@ struct Context {
     [[nodiscard]] std::string model_name() const { return model.value_or("default"); }
     /// Of the master that `--data`, the environment or the default directory names.
     [[nodiscard]] Outcome<MasterClient> master() const;
-    /// Notes how the subcommand ended, and tells of a failure on stderr.
+    /// Notes how the subcommand ended, and reports a failure on stderr.
     void finish(const Outcome<Exit>& outcome);
+    /// Writes the error to stderr, in words or, with --json, as the API's error document.
+    void report(const base::Error& error) const;
 };
 
 /// Where a master keeps its data when nobody says otherwise.
@@ -29,9 +31,6 @@ std::filesystem::path default_data();
 
 /// The text of a file; "-" = stdin.
 Outcome<std::string> read_input(const std::string& name);
-
-/// What `--wait` says; "" = not at all.
-Outcome<base::Duration> wait_of(const std::string& text);
 
 /// A line to stdout; the process ends quietly when nobody reads any more.
 void print(std::string_view line);

@@ -3,8 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 namespace cli {
@@ -23,26 +21,15 @@ Outcome<base::Json> value_of(std::string_view text, const std::string& what) {
 
 void declare_inline_data(CLI::App& app, InlineData& given) {
     app.add_option("--input", given.input, "File with one JSON value; - = stdin");
-    app.add_option(
-           "--data",
-           given.data,
-           "The JSON value itself; or the directory of a master on this machine, to find it by"
-    )
-        ->allow_extra_args(false);
+    app.add_option("--value", given.values, "The JSON value itself")->allow_extra_args(false);
 }
 
-Outcome<std::vector<base::Json>> inline_values(Context& context, const InlineData& given) {
+Outcome<std::vector<base::Json>> inline_values(const InlineData& given) {
     std::vector<base::Json> values;
-    for (const auto& text : given.data) {
-        std::error_code ignored;
-        if (std::filesystem::is_directory(text, ignored)) {
-            context.data = text;
-            continue;
-        }
-        auto value = value_of(text, "--data");
+    for (const auto& text : given.values) {
+        auto value = value_of(text, "--value");
         if (!value) {
-            value.error().error.next =
-                "give a JSON value, such as --data '{\"name\": \"Ada\"}', or an existing directory";
+            value.error().error.next = "give a JSON value, such as --value '{\"name\": \"Ada\"}'";
             return std::unexpected(std::move(value.error()));
         }
         values.push_back(std::move(*value));

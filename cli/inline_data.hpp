@@ -12,16 +12,15 @@ class App;
 
 namespace cli {
 
-/// The input of `case start` and `token put`. Their `--data` is a JSON value; where it names a
-/// directory, it is that of a master, as everywhere else.
+/// The input of `case start` and `token put`.
 struct InlineData {
-    std::vector<std::string> data;  ///< of --data, as given
-    std::string input;              ///< of --input: a file, or - for stdin
+    std::vector<std::string> values;  ///< of --value: JSON texts
+    std::string input;                ///< of --input: a file, or - for stdin
 };
 
 void declare_inline_data(CLI::App& app, InlineData& given);
 
-/// The values given, none when there is none; notes a directory in the context.
-Outcome<std::vector<base::Json>> inline_values(Context& context, const InlineData& given);
+/// The values given, in order, that of --input last; none when there is none.
+Outcome<std::vector<base::Json>> inline_values(const InlineData& given);
 
 }  // namespace cli

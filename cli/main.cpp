@@ -1,7 +1,11 @@
 #include "cli/command.hpp"
+#include "cli/usage.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <span>
+#include <string_view>
 
 namespace {
 
@@ -39,8 +43,13 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        const int status = app.exit(error);  // prints the help or what is wrong
-        return status == 0 ? 0 : static_cast<int>(cli::Exit::usage);
+        if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+        // The parse stopped before the flag was stored, or on a subcommand that does not exist.
+        const std::span<char*> words(argv, static_cast<std::size_t>(argc));
+        context.json =
+            std::ranges::any_of(words, [](std::string_view word) { return word == "--json"; });
+        context.report(cli::usage_error(app, error));
+        return static_cast<int>(cli::Exit::usage);
     }
     std::fflush(stdout);
     return static_cast<int>(context.exit);

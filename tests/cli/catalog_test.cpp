@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 Json run_case(Lab& lab, const std::string& net, const std::string& model = "default") {
     return lab.json(
-        {"case", "start", net, "--data", R"({"a": 1})", "--wait", "60s", "--model", model}
+        {"case", "start", net, "--value", R"({"a": 1})", "--wait", "60s", "--model", model}
     );
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("wrong usage ends with 2 and says what is wrong") {
              {"executor", "--master", "http://127.0.0.1:1"},
              {"executor", "--master", "x", "--token-file", "y", "--work", "z", "--label", "novalue"
              },
-             {"case", "start", "n", "--data", "{broken"},
+             {"case", "start", "n", "--value", "{broken"},
              {"case", "start", "n", "--wait", "a while"},
              {"eval"},
              {"audit", "verify", "--data", "/does/not/exist"},
@@ -61,6 +61,41 @@ TEST_CASE("wrong usage ends with 2 and says what is wrong") {
         CHECK_MESSAGE(!said.err.empty(), line);
         CHECK_MESSAGE(said.out.empty(), line);
     }
+}
+
+TEST_CASE("with --json wrong usage is JSON too, whatever it is that is wrong") {
+    Lab lab;
+    for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+             {"--json"},
+             {"nonsense", "--json"},
+             {"net", "deploi", "--json"},
+             {"net", "deploy", "--json"},
+             {"net", "deploy", "a", "b", "--json"},
+             {"case", "start", "n", "--vaule", "1", "--json"},
+             {"case", "start", "n", "--wait", "a while", "--json"},
+             {"case", "start", "n", "--value", "{broken", "--json"},
+             {"token", "put", "a/b", "--json"},
+         }) {
+        const auto said = lab.run(arguments);
+        CHECK(said.exit == 2);
+        const auto error = base::parse_json(said.err);
+        REQUIRE_MESSAGE(error, said.err);
+        CHECK(error->at("error").at("code") == "validation");
+        CHECK(!error->at("error").at("message").get<std::string>().empty());
+    }
+}
+
+TEST_CASE("a misspelled subcommand or option is answered with the one that was meant") {
+    Lab lab;
+    const auto hint = [&](const std::vector<std::string>& arguments) {
+        return lab.run(arguments).err;
+    };
+    CHECK(hint({"nte", "list"}).contains("did you mean net?"));
+    CHECK(hint({"net", "deplyo", "x"}).contains("did you mean deploy?"));
+    CHECK(hint({"case", "start", "n", "--imput", "f"}).contains("did you mean --input?"));
+    CHECK(hint({"case", "start", "n", "--imput=f"}).contains("did you mean --input?"));
+    CHECK(!hint({"qqqqqqqq"}).contains("did you mean"));
+    CHECK(hint({"case", "start", "n", "surplus"}).contains("surplus"));
 }
 
 TEST_CASE("a master that is not there ends with 4 and the next step") {
@@ -119,7 +154,7 @@ TEST_CASE("a case is started, waited for, shown, listed and cancelled in the sha
     lab.start_master();
     lab.deploy(adding_net());
     const auto started =
-        lab.run({"case", "start", "adder", "--data", R"({"value": 41})", "--wait", "--json"});
+        lab.run({"case", "start", "adder", "--value", R"({"value": 41})", "--wait", "--json"});
     CHECK(started.exit == 0);
     const auto done = *base::parse_json(started.out);
     CHECK(
@@ -132,10 +167,14 @@ TEST_CASE("a case is started, waited for, shown, listed and cancelled in the sha
     CHECK(done.at("end")[0].at("data") == Json{{"value", 42}});
     CHECK(lab.json({"case", "show", done.at("id")}) == done);
 
+    // The id comes before the wait, for whoever interrupts it.
+    const auto in_words =
+        lab.run({"case", "start", "adder", "--value", R"({"value": 1})", "--wait"});
+    CHECK(in_words.out.substr(0, in_words.out.find('\n')).ends_with(" is started"));
     const auto waiting = lab.run({"case", "start", "adder", "--wait=100ms", "--json"});
     CHECK(waiting.exit == 5);
     const auto id = base::parse_json(waiting.out)->at("id").get<std::string>();
-    CHECK(lab.json({"case", "list"}).at("items").size() == 2);
+    CHECK(lab.json({"case", "list"}).at("items").size() == 3);
     CHECK(lab.json({"case", "list", "--state", "waiting"}).at("items").size() == 1);
     CHECK(lab.json({"case", "cancel", id}).at("state") == "cancelled");
     CHECK(lab.run({"case", "show", id, "--wait", "1s"}).exit == 1);
@@ -152,7 +191,7 @@ TEST_CASE("a batch of tokens is put whole or not at all") {
     const auto some = lab.json({"token", "list", "adder/parked", "--where", "token.n > 1"});
     CHECK(some.at("items").size() == 2);
     const auto bad =
-        lab.run({"token", "put", "adder/parked", "--data", "1", "--data", "2", "--case", "c999"});
+        lab.run({"token", "put", "adder/parked", "--value", "1", "--value", "2", "--case", "c999"});
     CHECK(bad.exit == 3);
     CHECK(lab.json({"token", "list", "adder/parked"}).at("items").size() == 3);
 }
@@ -163,6 +202,10 @@ TEST_CASE("the master is found by --data, by the environment, and in the default
     lab.deploy(adding_net());
     CHECK(lab.run({"net", "list", "--data", lab.data().string()}).exit == 0);
     CHECK(lab.run({"case", "start", "adder", "--data", lab.data().string()}).exit == 0);
+    CHECK(
+        lab.run({"token", "put", "adder/parked", "--value", "1", "--data", lab.data().string()})
+            .exit == 0
+    );
     CHECK(lab.run({"net", "list"}).exit == 0);
     tests::cli::ProcessOptions options{
         {"net", "list"},
@@ -189,7 +232,7 @@ TEST_CASE("events are paged, and followed until the process is told to stop") {
     lab.start_master();
     lab.deploy(adding_net());
     for (int i = 0; i < 3; ++i)
-        lab.json({"case", "start", "adder", "--data", R"({"value": 1})", "--wait"});
+        lab.json({"case", "start", "adder", "--value", R"({"value": 1})", "--wait"});
     const auto records = lab.events();
     for (std::size_t i = 0; i < records.size(); ++i)
         CHECK(records[i].at("seq") == i + 1);
@@ -204,7 +247,7 @@ TEST_CASE("events are paged, and followed until the process is told to stop") {
         return static_cast<std::size_t>(std::ranges::count(text, '\n'));
     };
     await("what was there", [&] { return lines() == records.size() - 1; });
-    lab.json({"case", "start", "adder", "--data", R"({"value": 1})", "--wait"});
+    lab.json({"case", "start", "adder", "--value", R"({"value": 1})", "--wait"});
     await("what came", [&] { return lines() > records.size(); });
     follower.send(SIGTERM);
     CHECK(follower.wait() == 0);
@@ -245,7 +288,7 @@ TEST_CASE("serve --with-executor runs a tool, and stops both") {
     lab.register_tool("echo", "cat");
     lab.deploy(tests::cli::calling_net("echoing", "echo"));
     const auto done =
-        lab.json({"case", "start", "echoing", "--data", R"({"a": 1})", "--wait", "20s"});
+        lab.json({"case", "start", "echoing", "--value", R"({"a": 1})", "--wait", "20s"});
     CHECK(done.at("state") == "completed");
     CHECK(done.at("end")[0].at("place") == "done");
     CHECK(lab.stop_master() == 0);
@@ -255,7 +298,7 @@ TEST_CASE("a backup of a running or a stopped master is restored whole") {
     Lab lab;
     lab.start_master();
     lab.deploy(adding_net());
-    const auto done = lab.json({"case", "start", "adder", "--data", R"({"value": 1})", "--wait"});
+    const auto done = lab.json({"case", "start", "adder", "--value", R"({"value": 1})", "--wait"});
     const auto running = lab.run({"backup", lab.path("b.tar.zst").string()});
     CHECK(running.exit == 0);
     const auto early = lab.path("early").string();

@@ -23,7 +23,7 @@ std::int64_t peak_kib(pid_t pid) {
 }
 
 std::string start_case(Lab& lab, const std::string& net) {
-    return lab.json({"case", "start", net, "--data", R"({"a": 1})"}).at("id");
+    return lab.json({"case", "start", net, "--value", R"({"a": 1})"}).at("id");
 }
 
 }  // namespace
@@ -63,12 +63,13 @@ TEST_CASE("an idle executor gets a job in the answer to the poll that it has ope
     lab.start_master();
     lab.start_executor("worker");
     lab.deploy(calling_net("measuring", "noop"));
-    lab.json({"case", "start", "measuring", "--data", "{}", "--wait", "30s"});
+    lab.json({"case", "start", "measuring", "--value", "{}", "--wait", "30s"});
     // A poll is open now for up to 25 s: a job that had to wait for the next one would take long.
     std::int64_t fastest = INT64_MAX;
     for (int i = 0; i < 5; ++i) {
         const auto before = base::system_clock().elapsed();
-        const auto done = lab.json({"case", "start", "measuring", "--data", "{}", "--wait", "60s"});
+        const auto done =
+            lab.json({"case", "start", "measuring", "--value", "{}", "--wait", "60s"});
         CHECK(done.at("state") == "completed");
         fastest = std::min(fastest, (base::system_clock().elapsed() - before).ms());
     }
@@ -90,10 +91,10 @@ TEST_CASE("50 MB of output are spilled in flat memory; the token has preview, si
     );
     lab.deploy(calling_net("warming", "small"));
     lab.deploy(calling_net("flooding", "flood"));
-    lab.json({"case", "start", "warming", "--data", "{}", "--wait", "60s"});
+    lab.json({"case", "start", "warming", "--value", "{}", "--wait", "60s"});
     const auto master_before = peak_kib(lab.master().pid());
     const auto executor_before = peak_kib(executor.pid());
-    const auto done = lab.json({"case", "start", "flooding", "--data", "{}", "--wait", "200s"});
+    const auto done = lab.json({"case", "start", "flooding", "--value", "{}", "--wait", "200s"});
     constexpr std::int64_t growth_kib_max = 16 << 10;
     CHECK(peak_kib(lab.master().pid()) - master_before < growth_kib_max);
     CHECK(peak_kib(executor.pid()) - executor_before < growth_kib_max);

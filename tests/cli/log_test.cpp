@@ -53,7 +53,7 @@ TEST_CASE("as of an earlier seq the marking is what was seen then, also after a 
     lab.deploy(counting_net());
     std::vector<std::pair<std::uint64_t, Json>> seen;
     for (int i = 0; i < 5; ++i) {
-        lab.json({"token", "put", "counter/in", "--data", std::to_string(i)});
+        lab.json({"token", "put", "counter/in", "--value", std::to_string(i)});
         const auto seq = lab.get("/api/models/default").at("seq").get<std::uint64_t>();
         seen.emplace_back(seq, lab.json({"token", "list", "counter/kept"}));
     }
@@ -76,7 +76,8 @@ TEST_CASE("a byte flipped in the log is found, and the record named") {
     lab.start_master();
     lab.deploy(counting_net());
     for (int i = 0; i < 5; ++i)
-        lab.json({"token", "put", "counter/in", "--data", "\"flip-me-" + std::to_string(i) + "\""});
+        lab.json({"token", "put", "counter/in", "--value", "\"flip-me-" + std::to_string(i) + "\""}
+        );
     const auto good = lab.json({"audit", "verify", "--state"});
     lab.kill_master();
     const auto file = log_file(lab);
@@ -102,8 +103,9 @@ TEST_CASE("a log whose tail was cut off is found out, also by an anchor kept els
     lab.start_master();
     lab.deploy(counting_net());
     for (int i = 0; i < 5; ++i)
-        lab.json({"token", "put", "counter/in", "--data", std::to_string(i)});
-    const auto head = lab.json({"audit", "verify"}).at("models")[0].at("head").get<std::string>();
+        lab.json({"token", "put", "counter/in", "--value", std::to_string(i)});
+    const auto head = lab.json({"audit", "anchor"}).at("default").get<std::string>();
+    CHECK(lab.run({"audit", "anchor"}).out.contains(head));
     CHECK(lab.run({"audit", "verify", "--anchor", head}).exit == 0);
     lab.kill_master();
     const auto file = log_file(lab);

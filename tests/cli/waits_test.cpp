@@ -27,7 +27,7 @@ TEST_CASE("a wait for an agent within a child case outlives a killed master") {
     lab.start_master();
     lab.deploy(desk);
     lab.deploy(boss);
-    const auto started = lab.json({"case", "start", "boss", "--data", "\"why\""});
+    const auto started = lab.json({"case", "start", "boss", "--value", "\"why\""});
     const auto packet =
         lab.json({"work", "claim", "--agent", "ada", "--lease", "10m", "--wait", "20s"});
     CHECK(packet.at("input") == "why");
@@ -52,7 +52,7 @@ TEST_CASE("a pause outlives a killed master; one firing and a dry run go through
     lab.deploy(json(R"({"net":"n","version":"1","places":{"a":{},"b":{}},
         "transitions":{"t":{"in":{"x":"a"},"out":{"b":"${x * 2}"}}}})"));
     CHECK(lab.run({"pause", "n"}).exit == 0);
-    lab.json({"token", "put", "n/a", "--data", "21"});
+    lab.json({"token", "put", "n/a", "--value", "21"});
     lab.kill_master();
     lab.start_master();
     CHECK(lab.json({"transition", "show", "n", "t"}).at("state") == "paused");
@@ -60,7 +60,7 @@ TEST_CASE("a pause outlives a killed master; one firing and a dry run go through
     CHECK(dry.at("produces").at(0).at("data") == 42);
     CHECK(lab.run({"transition", "fire", "n", "t"}).exit == 0);
     CHECK(lab.run({"transition", "fire", "n", "t"}).exit == 3);
-    lab.json({"token", "put", "n/a", "--data", "1"});
+    lab.json({"token", "put", "n/a", "--value", "1"});
     CHECK(lab.run({"resume", "n"}).exit == 0);
     CHECK(lab.json({"token", "list", "n/b"}).at("items").size() == 2);
 }
