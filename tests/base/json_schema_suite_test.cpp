@@ -1,26 +1,17 @@
 #include "base/json_schema_suite.hpp"
 
+#include "tests/skip.hpp"
+
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <set>
 
 namespace {
 
-std::filesystem::path corpus() {
-    const char* given = std::getenv("NETWRIGHT_CORPORA");
-    const std::filesystem::path root =
-        given == nullptr ? std::filesystem::path(NETWRIGHT_SOURCE_DIR) / ".." / "shared" / "corpora"
-                         : std::filesystem::path(given);
-    return root / "json-schema";
-}
-
 void run_draft(base::SchemaDraft draft, std::uint64_t cases_min) {
-    const auto folder = corpus() / base::name(draft);
-    if (!std::filesystem::is_directory(folder)) {
-        MESSAGE("SKIPPED: no JSON Schema test suite at " << folder.string());
-        return;
-    }
+    const auto suite = tests::corpus("json-schema");
+    if (!suite) return;
+    const auto folder = *suite / base::name(draft);
     std::uint64_t passed = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         const auto report = base::run_schema_suite_file(entry.path(), {.draft = draft});

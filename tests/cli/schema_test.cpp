@@ -1,6 +1,7 @@
 #include "base/files.hpp"
 #include "base/json.hpp"
 #include "tests/cli/binary.hpp"
+#include "tests/skip.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -87,15 +88,9 @@ TEST_CASE("schema check runs a file of the official suite and names what fails")
     CHECK(checked.said.at("failed") == 1);
     CHECK(checked.said.at("failures")[0].at("test") == "wrong on purpose");
 
-    const char* given = std::getenv("NETWRIGHT_CORPORA");
-    const std::filesystem::path corpora =
-        given != nullptr ? std::filesystem::path(given)
-                         : std::filesystem::path(NETWRIGHT_SOURCE_DIR) / "../shared/corpora";
-    const auto official = corpora / "json-schema" / "draft2020-12" / "refRemote.json";
-    if (!std::filesystem::exists(official)) {
-        MESSAGE("SKIPPED: no JSON Schema test suite at " << official.string());
-        return;
-    }
+    const auto published = tests::corpus("json-schema");
+    if (!published) return;
+    const auto official = *published / "draft2020-12" / "refRemote.json";
     const auto passed = check("--suite " + official.string() + " --draft draft2020-12");
     CHECK(passed.exit == 0);
     CHECK(passed.said.at("failed") == 0);

@@ -5,6 +5,7 @@
 #include "executor/job_runner.hpp"
 #include "jobs/job.hpp"
 #include "jobs/lease.hpp"
+#include "tests/skip.hpp"
 
 #include <atomic>
 #include <cstdlib>

@@ -1,12 +1,12 @@
 #include "nets/cel/conformance.hpp"
 
 #include "base/files.hpp"
+#include "tests/skip.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -21,23 +21,13 @@ const std::map<std::string, std::set<std::string>>& known_failures() {
     return all;
 }
 
-std::filesystem::path cel_corpus() {
-    const char* given = std::getenv("NETWRIGHT_CORPORA");
-    const std::filesystem::path root =
-        given ? std::filesystem::path(given)
-              : std::filesystem::path(NETWRIGHT_SOURCE_DIR) / ".." / "shared" / "corpora";
-    return root / "cel";
-}
-
 }  // namespace
 
 TEST_CASE("the conformance cases of cel-spec pass") {
-    if (!std::filesystem::is_directory(cel_corpus())) {
-        WARN_MESSAGE(false, "SKIPPED: no CEL cases at " << cel_corpus().string());
-        return;
-    }
+    const auto corpus = tests::corpus("cel");
+    if (!corpus) return;
     std::size_t files = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(cel_corpus())) {
+    for (const auto& entry : std::filesystem::directory_iterator(*corpus)) {
         if (entry.path().extension() != ".json") continue;
         ++files;
         const std::string file = entry.path().filename().string();

@@ -2,13 +2,10 @@
 
 #include "base/files.hpp"
 #include "base/json.hpp"
+#include "tests/skip.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
-#include <filesystem>
-#include <iostream>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,28 +18,17 @@ struct Case {
     base::Json answer;
 };
 
-inline std::filesystem::path folder() {
-    const char* const given = std::getenv("NETWRIGHT_CORPORA");
-    const std::filesystem::path corpora =
-        given != nullptr
-            ? std::filesystem::path(given)
-            : std::filesystem::path(NETWRIGHT_SOURCE_DIR) / ".." / "shared" / "corpora";
-    return corpora / "pnml";
-}
-
-/// Empty, after a loud word, when the corpus is not there.
+/// Empty when the corpus is absent, which is reported (tests/skip.hpp).
 inline std::vector<Case> cases() {
-    const auto answers_text = base::read_file(folder() / "answers.json", 1U << 20U);
-    if (!answers_text) {
-        std::cerr << "\n*** SKIPPED: no PNML corpus at " << folder()
-                  << "; set NETWRIGHT_CORPORA to the folder that holds pnml/ ***\n\n";
-        return {};
-    }
+    const auto folder = tests::corpus("pnml");
+    if (!folder) return {};
+    const auto answers_text = base::read_file(*folder / "answers.json", 1U << 20U);
+    REQUIRE(answers_text);
     // Counts beyond 64 bits become doubles here: those nets are limit tests.
     const base::Json answers = base::Json::parse(*answers_text);
     std::vector<Case> found;
     for (const auto& [name, answer] : answers.items()) {
-        auto xml = base::read_file(folder() / name, 64U << 20U);
+        auto xml = base::read_file(*folder / name, 64U << 20U);
         found.push_back({name, xml.value_or(""), answer});
     }
     return found;
