@@ -107,6 +107,16 @@ class Documents(Tree):
         self.assertIn("docs/errors.md: `gone` is not in base/error.cpp", found)
         self.assertIn("docs/errors.md: `conflict` says 404, http/status.cpp says 409", found)
 
+    def test_a_promise_names_tests_that_exist(self):
+        self.write("tests/base/a_test.cpp", 'TEST_CASE("one holds") {}\nTEST_CASE(\n    "a long "\n    "name"\n) {}\n')
+        self.write("docs/guarantees.md", "| promise | rests on | shown by |\n|---|---|---|\n"
+                   '| good | x | "one holds"; "a long name" |\n| gone | x | "two holds" |\n| bare | x | tests |\n')
+        found = [line for line in self.complaints("check_docs") if "guarantees" in line]
+        self.assertEqual(found, [
+            'docs/guarantees.md: there is no test "two holds"',
+            "docs/guarantees.md: 'bare' names no test",
+        ])
+
 
 if __name__ == "__main__":
     unittest.main()
