@@ -47,7 +47,7 @@ Lab::~Lab() {
 }
 
 std::map<std::string, std::string> Lab::environment() const {
-    return {{"XDG_DATA_HOME", folder_.path().string()}};
+    return {{"XDG_DATA_HOME", folder_.path().string()}, {"NETWRIGHT_CA_FILE", trusted_}};
 }
 
 Process& Lab::launch_master(std::vector<std::string> options) {

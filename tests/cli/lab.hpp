@@ -60,6 +60,8 @@ public:
     /// Without waiting for it; its master may be gone, and come back at the same address.
     Process& launch_executor(const std::string& name, std::vector<std::string> options = {});
 
+    /// The command line trusts the authorities of this PEM file; "" = those of the system again.
+    void trust(std::string file) { trusted_ = std::move(file); }
     /// The command line, finding this lab's master by itself.
     Said run(std::vector<std::string> arguments, std::string_view in = {});
     /// ... with --json; it must end well.
@@ -91,6 +93,7 @@ private:
     base::TemporaryFolder folder_;
     std::vector<std::string> master_options_;
     std::string last_url_;
+    std::string trusted_;
     std::string executors_url_;  ///< another way to the master, or empty
     std::unique_ptr<Process> master_;
     std::vector<std::unique_ptr<Process>> executors_;
