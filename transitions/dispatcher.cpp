@@ -54,7 +54,7 @@ void Dispatcher::stop() {
     }
     timer_changed_.notify_all();
     timer_.join();
-    with_board([](JobBoard& board) { board.answer_all(); });
+    with_board([&](JobBoard& board) { board.answer_all(now()); });
     auto open = open_.with([](auto& all) { return std::exchange(all, {}); });
     for (auto& [ticket, done] : open) {
         done(fail(ErrorCode::overloaded, "the master is stopping", "try again later"));
@@ -103,7 +103,7 @@ Result<Task> Dispatcher::task_of(const engine::Performance& performance) {
 void Dispatcher::perform(const engine::Performance& performance) {
     auto task = task_of(performance);
     base::check(task.has_value(), "what was prepared reads back");
-    with_board([&](JobBoard& board) { board.offer(std::move(*task)); });
+    with_board([&](JobBoard& board) { board.offer(std::move(*task), now()); });
 }
 
 void Dispatcher::recover(const engine::Performance& performance) {
@@ -113,7 +113,7 @@ void Dispatcher::recover(const engine::Performance& performance) {
 }
 
 void Dispatcher::cancel(std::string_view model, base::OperationId operation) {
-    with_board([&](JobBoard& board) { board.withdraw(model, operation); });
+    with_board([&](JobBoard& board) { board.withdraw(model, operation, now()); });
 }
 
 Ticket Dispatcher::sync(std::string_view executor, jobs::SyncRequest request, SyncDone done) {
@@ -168,7 +168,7 @@ void Dispatcher::handle(BoardEvent& event) {
             "engine",
             [this, model = lost->model, attempt = lost->attempt](Result<engine::Settled> settled) {
                 with_board([&](JobBoard& board) {
-                    board.loss_settled(model, attempt, settled.has_value());
+                    board.loss_settled(model, attempt, settled.has_value(), now());
                 });
             }
         );
@@ -267,7 +267,7 @@ void Dispatcher::report_settled(const jobs::LeaseId& lease, Result<engine::Settl
     if (*settled == engine::Settled::applied) verdict = jobs::Verdict::applied;
     if (*settled == engine::Settled::late) verdict = jobs::Verdict::fenced;
     uploads_.forget(lease);
-    with_board([&](JobBoard& board) { board.settled(lease, verdict); });
+    with_board([&](JobBoard& board) { board.settled(lease, verdict, now()); });
 }
 
 // Scripts are read, and held against their pins, at the moment they ship.
@@ -347,7 +347,7 @@ Result<std::string> Dispatcher::content(
 }
 
 std::vector<ExecutorView> Dispatcher::executors() const {
-    return board_.with([](const JobBoard& board) { return board.view(); });
+    return board_.with([&](const JobBoard& board) { return board.view(now()); });
 }
 
 std::string Dispatcher::why_waiting(const std::string& model, base::AttemptId attempt) const {
@@ -376,8 +376,9 @@ void Dispatcher::save_executors() {
 void Dispatcher::run_timer() {
     std::unique_lock lock(timer_mutex_);
     while (!stopping_) {
-        const auto due = board_.with([](const JobBoard& board) { return board.next_due(); });
-        const auto left = due ? *due - base::Duration{parts_.clock.elapsed().us} : base::seconds(1);
+        const auto at = now();
+        const auto due = board_.with([&](const JobBoard& board) { return board.next_due(at); });
+        const auto left = due ? *due - at.elapsed : base::seconds(1);
         if (!due || left.us > 0) {
             constexpr std::int64_t look_again_us = 1'000'000;
             timer_changed_.wait_for(

@@ -28,13 +28,12 @@ void JobBoard::forget(std::string_view model) {
     });
 }
 
-void JobBoard::offer(Task task) {
+void JobBoard::offer(Task task, const Now& now) {
     queue_.push_back(std::move(task));
-    answer_where_possible(now_);
+    answer_where_possible(now.elapsed);
 }
 
 void JobBoard::recover(Task task, const Now& now) {
-    now_ = now.elapsed;
     const Key key = task.key();
     if (const auto loss = losing_.find(key); loss != losing_.end()) {
         if (loss->second.refused) tell_lost(key, loss->second.reason);
@@ -47,7 +46,7 @@ void JobBoard::recover(Task task, const Now& now) {
     if (expected_.empty()) came_back({});
 }
 
-void JobBoard::withdraw(std::string_view model, base::OperationId operation) {
+void JobBoard::withdraw(std::string_view model, base::OperationId operation, const Now& now) {
     const auto of = [&](const Task& task) {
         return task.job.model == model && task.job.attempt.operation == operation;
     };
@@ -62,7 +61,7 @@ void JobBoard::withdraw(std::string_view model, base::OperationId operation) {
         end_lease(id, "cancelled");
         sessions_[executor].fenced.insert(id);
     }
-    answer_where_possible(now_);
+    answer_where_possible(now.elapsed);
 }
 
 void JobBoard::end_lease(const jobs::LeaseId& id, const std::string& reason) {
@@ -85,7 +84,9 @@ void JobBoard::tell_lost(const Key& key, const std::string& reason) {
     events_.push_back(Lost{key.first, key.second, why});
 }
 
-void JobBoard::loss_settled(const std::string& model, base::AttemptId attempt, bool durable) {
+void JobBoard::loss_settled(
+    const std::string& model, base::AttemptId attempt, bool durable, const Now& now
+) {
     const auto loss = losing_.find(Key{model, attempt});
     if (loss == losing_.end()) return;
     if (!durable) {
@@ -93,7 +94,7 @@ void JobBoard::loss_settled(const std::string& model, base::AttemptId attempt, b
         return;
     }
     losing_.erase(loss);
-    answer_where_possible(now_);
+    answer_where_possible(now.elapsed);
 }
 
 void JobBoard::offer_again(const jobs::LeaseId& id, const std::string& reason) {
@@ -114,7 +115,7 @@ void JobBoard::remember_settled(const jobs::LeaseRef& ref, const base::Digest& d
     }
 }
 
-void JobBoard::settled(const jobs::LeaseId& id, jobs::Verdict verdict) {
+void JobBoard::settled(const jobs::LeaseId& id, jobs::Verdict verdict, const Now& now) {
     const auto found = leases_.find(id);
     std::string executor;
     if (found != leases_.end()) {
@@ -126,7 +127,7 @@ void JobBoard::settled(const jobs::LeaseId& id, jobs::Verdict verdict) {
         const bool evidence = session.evidence.erase(id) != 0;
         if (name == executor || evidence) session.drops[id] = verdict;
     }
-    answer_where_possible(now_);
+    answer_where_possible(now.elapsed);
 }
 
 void JobBoard::unreported(const jobs::LeaseId& id) {
@@ -149,7 +150,6 @@ void JobBoard::unshippable(const jobs::LeaseId& id, const base::Error& error) {
 }
 
 void JobBoard::closed(Ticket ticket, const Now& now) {
-    now_ = now.elapsed;
     for (auto& [id, session] : sessions_) {
         const auto erased = std::erase_if(session.open, [&](const auto& entry) {
             return entry.second.ticket == ticket;
@@ -159,7 +159,6 @@ void JobBoard::closed(Ticket ticket, const Now& now) {
 }
 
 void JobBoard::tick(const Now& now) {
-    now_ = now.elapsed;
     std::vector<std::pair<jobs::LeaseId, std::string>> lost;
     for (const auto& [id, lease] : leases_) {
         if (lease.reported) continue;
@@ -186,7 +185,7 @@ void JobBoard::tick(const Now& now) {
     answer_where_possible(now.elapsed);
 }
 
-std::optional<base::Duration> JobBoard::next_due() const {
+std::optional<base::Duration> JobBoard::next_due(const Now& now) const {
     std::optional<base::Duration> due;
     const auto sooner = [&](base::Duration at) { due = due ? std::min(*due, at) : at; };
     for (const auto& [id, lease] : leases_) {
@@ -195,7 +194,7 @@ std::optional<base::Duration> JobBoard::next_due() const {
     for (const auto& [key, waiting] : unsettled_)
         sooner(waiting.until);
     for (const auto& [id, session] : sessions_) {
-        if (session.silent_since && *session.silent_since + options_.silence_max > now_) {
+        if (session.silent_since && *session.silent_since + options_.silence_max > now.elapsed) {
             sooner(*session.silent_since + options_.silence_max);
         }
         for (const auto& [seq, open] : session.open)
@@ -224,14 +223,14 @@ const jobs::Job* JobBoard::job_of(const jobs::LeaseId& id) const {
     return found == leases_.end() ? nullptr : &found->second.task.job;
 }
 
-std::vector<ExecutorView> JobBoard::view() const {
+std::vector<ExecutorView> JobBoard::view(const Now& now) const {
     std::vector<ExecutorView> views;
     for (const auto& [id, session] : sessions_) {
         ExecutorView view{
             .id = id, .introduction = session.introduction, .last_seen = session.last_seen
         };
         const bool silent =
-            session.silent_since && *session.silent_since + options_.silence_max <= now_;
+            session.silent_since && *session.silent_since + options_.silence_max <= now.elapsed;
         view.state = silent ? "silent" : session.draining ? "draining" : "connected";
         for (const auto& [lease_id, lease] : leases_) {
             if (lease.executor == id) view.leases.push_back(lease.ref);

@@ -79,8 +79,9 @@ struct ExecutorView {
 };
 
 /// The master's side of jobs and leases: which attempt waits, which executor holds which, until
-/// when, under which fencing number. Pure: time comes in with every call, what is to be done goes
-/// out by `take_events` and `take_answers`. One strand or lock. See jobs/sync.hpp for the protocol.
+/// when, under which fencing number. Pure: it remembers no time, so whatever can grant, answer or
+/// end a lease is told what time it is; what is to be done goes out by `take_events` and
+/// `take_answers`. One strand or lock. See jobs/sync.hpp for the protocol.
 class JobBoard {
 public:
     explicit JobBoard(BoardOptions options) : options_(std::move(options)) {}
@@ -97,14 +98,14 @@ public:
     /// The model was opened anew: all that is known of its attempts is void, and those under way
     /// are about to be recovered.
     void forget(std::string_view model);
-    void offer(Task task);
+    void offer(Task task, const Now& now);
     /// An attempt of an earlier life (of the master, or of the model that failed and was opened
     /// again): whoever reports it keeps it; when all expected executors have come back and none
     /// knows it, it is offered; after one lease time it is lost. A loss that was told before and
     /// could not be recorded is told again.
     void recover(Task task, const Now& now);
     /// Nobody wants the attempt any more: its lease is cancelled, its result refused.
-    void withdraw(std::string_view model, base::OperationId operation);
+    void withdraw(std::string_view model, base::OperationId operation, const Now& now);
 
     /// `fenced` when the session was ended by a newer one. Else the answer comes by `take_answers`,
     /// now or later.
@@ -113,20 +114,22 @@ public:
     );
     /// The connection of an open sync closed before its answer.
     void closed(Ticket ticket, const Now& now);
-    void settled(const jobs::LeaseId& lease, jobs::Verdict verdict);
+    void settled(const jobs::LeaseId& lease, jobs::Verdict verdict, const Now& now);
     /// The result could not be taken now: it is as if it had not been sent.
     void unreported(const jobs::LeaseId& lease);
     /// The loss of an attempt is durable, or it is not (the model failed, and will be recovered).
     /// Until it is, an executor that told of it gets no answer, so that it does not forget it.
-    void loss_settled(const std::string& model, base::AttemptId attempt, bool durable);
+    void loss_settled(
+        const std::string& model, base::AttemptId attempt, bool durable, const Now& now
+    );
     /// Content that a grant needs could not be read: the lease ends before it ships.
     void unshippable(const jobs::LeaseId& lease, const base::Error& error);
 
     /// What is due by time alone. Call it at `next_due`, or more often.
     void tick(const Now& now);
-    [[nodiscard]] std::optional<base::Duration> next_due() const;
+    [[nodiscard]] std::optional<base::Duration> next_due(const Now& now) const;
     /// Answers every open sync: the master stops.
-    void answer_all();
+    void answer_all(const Now& now);
 
     std::vector<BoardEvent> take_events() { return std::exchange(events_, {}); }
     std::vector<Answer> take_answers() { return std::exchange(answers_, {}); }
@@ -136,7 +139,7 @@ public:
         std::string_view executor, const jobs::LeaseId& lease, jobs::Fencing fencing
     ) const;
     [[nodiscard]] const jobs::Job* job_of(const jobs::LeaseId& lease) const;
-    [[nodiscard]] std::vector<ExecutorView> view() const;
+    [[nodiscard]] std::vector<ExecutorView> view(const Now& now) const;
     /// Why the attempt waits; empty when it is leased (then `holder` names the executor) or
     /// unknown.
     [[nodiscard]] std::string why_waiting(const std::string& model, base::AttemptId attempt) const;
@@ -185,8 +188,10 @@ private:
 
     // job_board_sync.cpp
     Session* session_of(std::string_view executor, const jobs::SyncRequest& request);
-    void take_done(const std::string& executor, Session& session, jobs::Done done);
-    void take_lost(const std::string& executor, const jobs::LeaseRef& ref);
+    void take_done(
+        const std::string& executor, Session& session, jobs::Done done, base::Duration now
+    );
+    void take_lost(const std::string& executor, const jobs::LeaseRef& ref, base::Duration now);
     void take_running(
         const std::string& executor,
         Session& session,
@@ -241,7 +246,6 @@ private:
     std::set<std::string> withdrawn_keys_;
     std::vector<BoardEvent> events_;
     std::vector<Answer> answers_;
-    base::Duration now_;
 };
 
 }  // namespace transitions

@@ -35,7 +35,6 @@ JobBoard::Session* JobBoard::session_of(
 Result<void> JobBoard::sync(
     std::string_view executor_id, Ticket ticket, jobs::SyncRequest request, const Now& now
 ) {
-    now_ = now.elapsed;
     const std::string executor(executor_id);
     Session* session = session_of(executor, request);
     if (session == nullptr) {
@@ -63,9 +62,9 @@ Result<void> JobBoard::sync(
         session->introduced = true;
     }
     for (auto& done : request.done)
-        take_done(executor, *session, std::move(done));
+        take_done(executor, *session, std::move(done), now.elapsed);
     for (const auto& ref : request.lost)
-        take_lost(executor, ref);
+        take_lost(executor, ref, now.elapsed);
     const bool newest = request.seq >= session->highest_seq;
     if (newest) {
         session->highest_seq = request.seq;
@@ -98,7 +97,9 @@ Result<void> JobBoard::sync(
     return {};
 }
 
-void JobBoard::take_done(const std::string& executor, Session& session, jobs::Done done) {
+void JobBoard::take_done(
+    const std::string& executor, Session& session, jobs::Done done, base::Duration now
+) {
     const base::Digest digest = jobs::digest(done.outcome);
     const jobs::LeaseId id = done.ref.lease;
     const auto known = settled_.find(id);
@@ -109,7 +110,7 @@ void JobBoard::take_done(const std::string& executor, Session& session, jobs::Do
     }
     auto lease = leases_.find(id);
     if (lease == leases_.end()) {
-        adopt(executor, done.ref, now_);
+        adopt(executor, done.ref, now);
         lease = leases_.find(id);
     }
     if (lease == leases_.end() || lease->second.ref != done.ref ||
@@ -141,8 +142,10 @@ void JobBoard::take_done(const std::string& executor, Session& session, jobs::Do
     );
 }
 
-void JobBoard::take_lost(const std::string& executor, const jobs::LeaseRef& ref) {
-    if (!leases_.contains(ref.lease)) adopt(executor, ref, now_);
+void JobBoard::take_lost(
+    const std::string& executor, const jobs::LeaseRef& ref, base::Duration now
+) {
+    if (!leases_.contains(ref.lease)) adopt(executor, ref, now);
     sessions_[executor].lost.insert(Key{ref.model, ref.attempt});
     const auto lease = leases_.find(ref.lease);
     if (lease == leases_.end() || lease->second.executor != executor || lease->second.reported)
@@ -327,10 +330,10 @@ void JobBoard::reply_to(
     session.open.erase(open);
 }
 
-void JobBoard::answer_all() {
+void JobBoard::answer_all(const Now& now) {
     for (auto& [id, session] : sessions_) {
         while (!session.open.empty())
-            answer(id, session, now_, true);
+            answer(id, session, now.elapsed, true);
     }
 }
 

@@ -125,10 +125,10 @@ void Master::hand_out(Lane& lane, engine::Effect& effect) {
         const auto* operation = lane.model->state().find_operation(perform->operation);
         if (operation == nullptr || operation->attempt != perform->attempt) return;
         auto task = task_of(performance(*lane.model, *operation, perform->attempt));
-        with_board([&](transitions::JobBoard& board) { board.offer(std::move(task)); });
+        with_board([&](transitions::JobBoard& board) { board.offer(std::move(task), now()); });
     } else if (const auto* cancel = std::get_if<engine::Cancel>(&effect)) {
         with_board([&](transitions::JobBoard& board) {
-            board.withdraw(lane.name, cancel->operation);
+            board.withdraw(lane.name, cancel->operation, now());
         });
     }
 }
@@ -207,7 +207,7 @@ void Master::handle(transitions::BoardEvent& event) {
                     engine::settle(**opened, std::move(outcome), Asker{.now = world_.wall()});
                 return [this, model, attempt, taken = opened.has_value()](Result<void> durable) {
                     with_board([&](transitions::JobBoard& board) {
-                        board.loss_settled(model, attempt, taken && durable.has_value());
+                        board.loss_settled(model, attempt, taken && durable.has_value(), now());
                     });
                 };
             }
@@ -244,7 +244,7 @@ void Master::report(transitions::Reported& reported) {
                     auto verdict = jobs::Verdict::unknown;
                     if (**settled == engine::Settled::applied) verdict = jobs::Verdict::applied;
                     if (**settled == engine::Settled::late) verdict = jobs::Verdict::fenced;
-                    board.settled(lease, verdict);
+                    board.settled(lease, verdict, now());
                 });
             };
         }
@@ -270,9 +270,13 @@ void Master::ship(transitions::Answer& answer) {
 }
 
 void Master::tick() {
-    with_board([&](transitions::JobBoard& board) { board.tick(now()); });
     auto delay = base::seconds(1);
-    if (const auto due = board_->next_due()) delay = std::min(delay, *due - world_.now());
+    const auto due = board_->next_due(now());
+    // As the dispatcher does: the board hears of time only when something is due.
+    if (due && *due <= world_.now())
+        with_board([&](transitions::JobBoard& board) { board.tick(now()); });
+    else if (due)
+        delay = std::min(delay, *due - world_.now());
     world_.after(std::max(delay, base::Duration{100}), [this, life = life_] {
         if (up_ && life == life_) tick();
     });

@@ -60,7 +60,7 @@ struct Board {
         return found;
     }
     jobs::Lease lease(base::Seq operation, jobs::Effect effect = jobs::Effect::once) {
-        board.offer(task(operation, effect));
+        board.offer(task(operation, effect), now);
         const auto replies = sync(request(1));
         REQUIRE(replies.size() == 1);
         REQUIRE(replies[0].leases.size() == 1);
@@ -80,7 +80,7 @@ jobs::Outcome outcome(int code = 0) {
 TEST_CASE("work that arrives is granted in the answer to the sync that is open already") {
     Board b;
     CHECK(b.sync(b.request(2)).empty());
-    b.board.offer(task(7));
+    b.board.offer(task(7), b.now);
     const auto replies = b.answers();
     REQUIRE(replies.size() == 1);
     REQUIRE(replies[0].leases.size() == 1);
@@ -90,7 +90,7 @@ TEST_CASE("work that arrives is granted in the answer to the sync that is open a
 
 TEST_CASE("the same sync gets the same answer") {
     Board b;
-    b.board.offer(task(7));
+    b.board.offer(task(7), b.now);
     auto request = b.request(1);
     const auto first = b.sync(request);
     const auto again = b.sync(request);
@@ -106,7 +106,7 @@ TEST_CASE("a result is reported once, and dropped when it is settled") {
     request.done.push_back({lease.ref(), outcome()});
     b.sync(request);
     CHECK(b.events<transitions::Reported>().size() == 1);
-    b.board.settled(lease.id, jobs::Verdict::applied);
+    b.board.settled(lease.id, jobs::Verdict::applied, b.now);
     const auto replies = b.answers();
     REQUIRE(replies.size() == 1);
     CHECK(replies[0].drop.front().verdict == jobs::Verdict::applied);
@@ -125,14 +125,14 @@ TEST_CASE("a lease that is not renewed is lost, and its late result is only evid
     b.now.elapsed = b.now.elapsed + base::seconds(31);
     b.board.tick(b.now);
     CHECK(b.events<transitions::Lost>().size() == 1);
-    b.board.loss_settled("m", {{7}, 1}, true);
+    b.board.loss_settled("m", {{7}, 1}, true, b.now);
     auto request = b.request(1);
     request.done.push_back({lease.ref(), outcome()});
     auto replies = b.sync(request);
     const auto reported = b.events<transitions::Reported>();
     REQUIRE(reported.size() == 1);
     CHECK(reported[0].stale);
-    b.board.settled(lease.id, jobs::Verdict::fenced);
+    b.board.settled(lease.id, jobs::Verdict::fenced, b.now);
     for (auto& reply : b.answers())
         replies.push_back(std::move(reply));
     for (auto& reply : b.sync(b.request(1)))
@@ -172,8 +172,8 @@ TEST_CASE(
     "a silent executor's repeatable jobs go to others at once, its once jobs wait for their lease"
 ) {
     Board b;
-    b.board.offer(task(7, jobs::Effect::once));
-    b.board.offer(task(8, jobs::Effect::pure));
+    b.board.offer(task(7, jobs::Effect::once), b.now);
+    b.board.offer(task(8, jobs::Effect::pure), b.now);
     const auto granted = b.sync(b.request(2));
     REQUIRE(granted.front().leases.size() == 2);
     auto poll = b.request(0);
@@ -186,7 +186,7 @@ TEST_CASE(
     const auto lost = b.events<transitions::Lost>();
     REQUIRE(lost.size() == 1);
     CHECK(lost[0].attempt.operation.seq == 8);
-    CHECK(b.board.view().front().state == "silent");
+    CHECK(b.board.view(b.now).front().state == "silent");
     b.now.elapsed = b.now.elapsed + base::seconds(30);
     b.board.tick(b.now);
     CHECK(b.events<transitions::Lost>().size() == 1);
@@ -228,7 +228,7 @@ TEST_CASE("an executor is told once to stop what nobody wants any more") {
     auto request = b.request(0);
     request.running.push_back({.ref = lease.ref()});
     CHECK(b.sync(request).empty());
-    b.board.withdraw("m", {7});
+    b.board.withdraw("m", {7}, b.now);
     const auto replies = b.answers();
     REQUIRE(replies.size() == 1);
     CHECK(replies[0].cancel.front().lease == lease.id);
@@ -263,8 +263,8 @@ TEST_CASE("a request of a dead session, late by a restart of the master, is know
 TEST_CASE("leases that are under way to an executor count against the room that it tells") {
     Board b;
     b.sync(b.request(1));
-    b.board.offer(task(7));
-    b.board.offer(task(8));
+    b.board.offer(task(7), b.now);
+    b.board.offer(task(8), b.now);
     const auto granted = b.answers().at(0).leases;
     REQUIRE(granted.size() == 1);
     // Sent before that answer arrived: the slot looks free.
@@ -282,7 +282,7 @@ TEST_CASE("leases that are under way to an executor count against the room that 
 
 TEST_CASE("a lease that was given back is offered again, as if never granted") {
     Board b;
-    b.board.offer(task(7));
+    b.board.offer(task(7), b.now);
     const auto lease = b.sync(b.request(1)).at(0).leases.at(0);
     auto next = b.request(1);
     jobs::Outcome full;
@@ -301,10 +301,32 @@ TEST_CASE("a lease that was given back is offered again, as if never granted") {
 
 TEST_CASE("a job that no executor can take says why") {
     Board b;
-    b.board.offer(task(7));
+    b.board.offer(task(7), b.now);
     CHECK(b.board.why_waiting("m", {{7}, 1}) == "no executor is connected");
     auto request = b.request(1);
     request.introduction->capabilities.builtins.clear();
     b.sync(request);
     CHECK(b.board.why_waiting("m", {{7}, 1}).find("noop") != std::string::npos);
+}
+
+TEST_CASE("however long it was quiet, a lease is granted whole and its executor counts it right") {
+    for (const int quiet_s : {0, 9, 19, 24}) {
+        CAPTURE(quiet_s);
+        Board b;
+        auto poll = b.request(1);
+        poll.wait = base::seconds(25);
+        CHECK(b.sync(poll).empty());
+        b.now.elapsed = b.now.elapsed + base::seconds(quiet_s);
+        b.board.offer(task(7), b.now);
+        const auto replies = b.answers();
+        REQUIRE(replies.size() == 1);
+        // The executor counts from when it sent the request, and this much later.
+        CHECK(replies[0].held == base::seconds(quiet_s));
+        const auto ref = replies[0].leases.at(0).ref();
+        b.now.elapsed = b.now.elapsed + base::seconds(29);
+        CHECK(b.board.next_due(b.now) == b.now.elapsed + base::seconds(1));
+        b.board.tick(b.now);
+        CHECK(b.events<transitions::Lost>().empty());
+        CHECK(b.board.in_force("e1", ref.lease, ref.fencing));
+    }
 }
