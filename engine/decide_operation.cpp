@@ -112,7 +112,7 @@ Settled Decisions::settle(Outcome outcome) {
                          operation->attempt == outcome.attempt;
     if (!current) {
         if (outcome.operation.seq > state().seq || !outcome.operation) return Settled::unknown;
-        if (outcome.kind == Outcome::Kind::lost) return Settled::late;
+        if (outcome.kind == Outcome::Kind::lost && outcome.digest.empty()) return Settled::late;
         Event event;
         event.type = EventType::operation_late_result;
         event.operation = outcome.operation;

@@ -134,12 +134,9 @@ void Agent::take(jobs::Lease lease, base::Duration granted, base::Duration now, 
 
 // Nothing was started: any executor may try again.
 void Agent::give_back(const jobs::LeaseRef& ref, std::string why) {
-    jobs::Outcome outcome;
-    outcome.outcome_class = jobs::OutcomeClass::infra;
-    outcome.error = {base::ErrorCode::overloaded, std::move(why)};
-    outcome.sandbox.backend = "none";
-    outcome.sandbox.cgroup = "none";
-    results_.emplace(ref.lease, Result{{ref, std::move(outcome)}, result_overhead_bytes, 0, {}});
+    results_.emplace(
+        ref.lease, Result{{ref, jobs::given_back(std::move(why))}, result_overhead_bytes, 0, {}}
+    );
 }
 
 // A master that answers at once with nothing must not be asked again at once for ever.

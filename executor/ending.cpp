@@ -31,7 +31,17 @@ void end_with_limit(jobs::Outcome& outcome, LimitKind limit, std::string message
     end_with(outcome, OutcomeClass::limit, code, std::move(message));
 }
 
-void end_stopped(jobs::Outcome& outcome, StopReason reason, const jobs::Caps& caps) {
+// Not the job's doing: another attempt is due, unless this one may have had an effect.
+void end_interrupted(jobs::Outcome& outcome, bool started, std::string message) {
+    if (started) {
+        return end_with(
+            outcome, OutcomeClass::interrupted, base::ErrorCode::uncertain, std::move(message)
+        );
+    }
+    outcome = jobs::given_back(std::move(message) + " before it was started");
+}
+
+void end_stopped(jobs::Outcome& outcome, StopReason reason, bool started, const jobs::Caps& caps) {
     constexpr auto cancelled = base::ErrorCode::cancelled;
     switch (reason) {
         case StopReason::wall:
@@ -51,16 +61,9 @@ void end_stopped(jobs::Outcome& outcome, StopReason reason, const jobs::Caps& ca
         case StopReason::requested:
             return end_with(outcome, OutcomeClass::cancelled, cancelled, "cancelled on request");
         case StopReason::lease:
-            return end_with(
-                outcome,
-                OutcomeClass::cancelled,
-                cancelled,
-                "stopped: its lease is no longer in force"
-            );
+            return end_interrupted(outcome, started, "stopped: its lease ran out or was fenced");
         case StopReason::shutdown:
-            return end_with(
-                outcome, OutcomeClass::cancelled, cancelled, "stopped: the executor was shut down"
-            );
+            return end_interrupted(outcome, started, "stopped: the executor was shut down");
     }
     std::unreachable();
 }
@@ -117,6 +120,12 @@ void end_by_itself(jobs::Outcome& outcome, const Ending& ending, const jobs::Cap
 
 }  // namespace
 
+jobs::Outcome classify_stop_before_start(StopReason reason) {
+    jobs::Outcome outcome;
+    end_stopped(outcome, reason, false, {});
+    return outcome;
+}
+
 jobs::Outcome classify(const Ending& ending, const jobs::Caps& caps) {
     jobs::Outcome outcome;
     outcome.exit_code = ending.exit_code;
@@ -125,7 +134,7 @@ jobs::Outcome classify(const Ending& ending, const jobs::Caps& caps) {
     if (ending.disk_failed) hit(outcome, LimitKind::disk);
     if (ending.group.pids_refused > 0) hit(outcome, LimitKind::pids);
     if (ending.stop) {
-        end_stopped(outcome, *ending.stop, caps);
+        end_stopped(outcome, *ending.stop, ending.started, caps);
     } else if (ending.group.memory_kills > 0 || ending.exit_code || ending.signal) {
         end_by_itself(outcome, ending, caps);
     } else if (!ending.started) {

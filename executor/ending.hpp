@@ -16,7 +16,7 @@ struct Ending {
     std::string start_error;  ///< why it does not
     std::optional<int> exit_code;
     std::optional<int> signal;
-    std::optional<StopReason> stop;
+    std::optional<StopReason> stop;  ///< none when the exit came before the order
     GroupUsage group;
     bool output_over_cap = false;
     bool disk_failed = false;
@@ -24,5 +24,8 @@ struct Ending {
 
 /// Class, exit, limits and error of the outcome; streams, times and sandbox are the caller's.
 jobs::Outcome classify(const Ending& ending, const jobs::Caps& caps);
+
+/// The outcome of a job whose order to stop came before anything of it was started.
+jobs::Outcome classify_stop_before_start(StopReason reason);
 
 }  // namespace executor

@@ -75,7 +75,6 @@ JobProcess::JobProcess(const Options& options, Child child, PipeEnds pipes)
 }
 
 Ending JobProcess::watch() {
-    options_.control.show(jobs::Phase::running);
     while (!gone_) {
         poll_once();
         look_at_clock();
@@ -162,7 +161,11 @@ void JobProcess::read_report() {
                 "exec: " + std::error_code(report.exec_error, std::generic_category()).message();
         } else if (report.kind == nw_report_started) {
             ending_.started = true;
-            if (ending_.stop) terminate();
+            if (stopping_) {
+                terminate();
+            } else {
+                options_.control.show(jobs::Phase::running);
+            }
         } else if (ending_.started) {
             if (report.exit_signal != 0) {
                 ending_.signal = report.exit_signal;
@@ -220,8 +223,12 @@ void JobProcess::update_usage() {
 
 void JobProcess::begin_stop(StopOrder order) {
     const auto kill_at = options_.clock.elapsed() + order.grace;
-    if (!ending_.stop) {
-        ending_.stop = order.reason;
+    if (!stopping_) {
+        stopping_ = true;
+        // An exit that was reported before the order is how the job ended: it owes the order
+        // nothing. What it left behind is stopped all the same.
+        read_report();
+        if (!ending_.exit_code && !ending_.signal) ending_.stop = order.reason;
         options_.control.show(jobs::Phase::stopping);
         terminate();
         kill_at_ = kill_at;

@@ -77,6 +77,7 @@ private:
     bool killed_ = false;
     bool gone_ = false;
     bool woken_ = false;
+    bool stopping_ = false;
 };
 
 }  // namespace executor

@@ -273,11 +273,10 @@ base::Result<std::unique_ptr<JobProcess>> JobRunner::launch(
 
 FinishedJob JobRunner::run_process(Plan& plan, const Start& start, JobControl& control) {
     const jobs::Job& job = start.lease.job;
-    if (control.stop_order()) {
-        return refused(
-            jobs::OutcomeClass::cancelled,
-            {base::ErrorCode::cancelled, "cancelled before it was started", {}, {}}
-        );
+    if (const auto order = control.stop_order()) {
+        FinishedJob finished{classify_stop_before_start(order->reason), {}, {}};
+        finished.outcome.sandbox = sandbox_record();
+        return finished;
     }
     auto process = launch(plan, start, control);
     if (!process) return refused(jobs::OutcomeClass::infra, process.error());

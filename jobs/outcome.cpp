@@ -18,6 +18,7 @@ constexpr std::array outcome_classes{
     OutcomeClass::limit,
     OutcomeClass::cancelled,
     OutcomeClass::rejected,
+    OutcomeClass::interrupted,
 };
 constexpr std::array limit_kinds{
     LimitKind::wall,
@@ -134,6 +135,8 @@ std::string_view name(OutcomeClass outcome_class) {
             return "cancelled";
         case OutcomeClass::rejected:
             return "rejected";
+        case OutcomeClass::interrupted:
+            return "interrupted";
     }
     std::unreachable();
 }
@@ -187,6 +190,15 @@ Usage read_usage(const base::Json& json, const std::string& pointer, wire::Fault
     };
     reader.finish();
     return usage;
+}
+
+Outcome given_back(std::string why) {
+    Outcome outcome;
+    outcome.outcome_class = OutcomeClass::infra;
+    outcome.error = {base::ErrorCode::overloaded, std::move(why)};
+    outcome.sandbox.backend = "none";
+    outcome.sandbox.cgroup = "none";
+    return outcome;
 }
 
 base::Json to_json(const Outcome& outcome) {

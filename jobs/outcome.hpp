@@ -22,8 +22,11 @@ enum class OutcomeClass : std::uint8_t {
     infra,      ///< setting up failed before anything of the job ran: another executor may try
     job,        ///< the job's own failure: exit status not 0, or a signal
     limit,      ///< ended by a cap (see `limits`), or a process of it was killed for memory
-    cancelled,  ///< ended because the master or the executor's operator said so
+    cancelled,  ///< ended because the master said so
     rejected,   ///< never started: pin mismatch, unsupported runtime or cap
+    /// The executor stopped it for reasons that are not the job's: its lease could not be renewed,
+    /// or the executor was shut down. How far it got is not known, as when an executor dies.
+    interrupted,
 };
 enum class LimitKind : std::uint8_t { wall, cpu, memory, pids, output, disk };
 
@@ -93,13 +96,17 @@ struct Outcome {
     std::optional<OutcomeError> error;  ///< always when the class is not `done`
     Sandbox sandbox;
 
-    /// The executor had no room for the lease, or it came too late: as if never granted.
+    /// Nothing was started: the executor had no room for the lease, it came too late, or it ended
+    /// while the job was being set up. As if never granted.
     [[nodiscard]] bool given_back() const {
         return outcome_class == OutcomeClass::infra && error &&
                error->code == base::ErrorCode::overloaded;
     }
     bool operator==(const Outcome&) const = default;
 };
+
+/// The outcome that says so; `sandbox` tells of none.
+Outcome given_back(std::string why);
 
 base::Json to_json(const Outcome& outcome);
 Outcome read_outcome(const base::Json& json, const std::string& pointer, wire::Faults& faults);

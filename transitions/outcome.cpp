@@ -147,9 +147,13 @@ engine::Outcome to_engine(const jobs::Outcome& outcome, const OutcomeContext& co
         made.details = base::canonical(command_result(outcome));
         return made;
     }
+    // A lease that was cancelled is not in force any more: under one that is, nobody here asked for
+    // the stop.
+    const bool interrupted = outcome.outcome_class == jobs::OutcomeClass::interrupted ||
+                             outcome.outcome_class == jobs::OutcomeClass::cancelled;
     const bool unstarted = outcome.outcome_class == jobs::OutcomeClass::infra ||
                            outcome.outcome_class == jobs::OutcomeClass::rejected;
-    made.kind = unstarted ? Kind::never_started : Kind::error;
+    made.kind = interrupted ? Kind::lost : unstarted ? Kind::never_started : Kind::error;
     made.error = error_of(outcome);
     if (!unstarted) made.details = base::canonical(command_result(outcome));
     return made;

@@ -49,6 +49,23 @@ TEST_CASE("what stopped a job decides its class, even when it then exits with 0"
     CHECK(outcome.exit_code == 0);
 }
 
+TEST_CASE("a job stopped for its lease or a shutdown is interrupted; unstarted, it is given back") {
+    for (const auto reason : {executor::StopReason::lease, executor::StopReason::shutdown}) {
+        auto ending = signalled(SIGTERM);
+        ending.stop = reason;
+        const auto outcome = executor::classify(ending, caps);
+        CHECK(outcome.outcome_class == OutcomeClass::interrupted);
+        CHECK(outcome.error->code == base::ErrorCode::uncertain);
+        CHECK_FALSE(outcome.given_back());
+        ending = {};
+        ending.stop = reason;
+        CHECK(executor::classify(ending, caps).given_back());
+        CHECK(executor::classify_stop_before_start(reason).given_back());
+    }
+    const auto requested = executor::classify_stop_before_start(executor::StopReason::requested);
+    CHECK(requested.outcome_class == OutcomeClass::cancelled);
+}
+
 TEST_CASE("a process killed for memory spoils the job, refused forks only a job that failed") {
     auto ending = exited(0);
     ending.group.memory_kills = 1;

@@ -205,7 +205,7 @@ TEST_CASE("an executor that cannot renew a lease ends the job before the lease d
     CHECK(base::system_clock().elapsed() - cut < lease.ttl);
     master.refuse({});
     const auto outcome = master.outcome(lease.id.text);
-    CHECK(outcome.outcome_class == jobs::OutcomeClass::cancelled);
+    CHECK(outcome.outcome_class == jobs::OutcomeClass::interrupted);
     CHECK(outcome.error->message.contains("lease"));
 }
 

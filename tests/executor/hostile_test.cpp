@@ -8,7 +8,9 @@
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -245,6 +247,74 @@ TEST_CASE("a job cancelled before it starts never starts") {
     const auto outcome = rig.run(rig::bash("echo ran"), control).outcome;
     CHECK(outcome.outcome_class == jobs::OutcomeClass::cancelled);
     CHECK(outcome.standard_output.bytes_total == 0);
+}
+
+namespace {
+
+/// The parent of the process that was called as `sleep mark`: the pid 1 of its sandbox.
+std::optional<std::string> parent_of_sleep(const std::string& mark) {
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
+        const auto line = base::read_file(entry.path() / "cmdline", 65536);
+        if (!line || *line != "sleep" + std::string(1, '\0') + mark + '\0') continue;
+        const auto status = base::read_file(entry.path() / "status", 65536);
+        if (!status) continue;
+        const auto at = status->find("PPid:\t") + 6;
+        return status->substr(at, status->find('\n', at) - at);
+    }
+    return std::nullopt;
+}
+
+bool has_ended(const std::string& pid) {
+    const auto status = base::read_file("/proc/" + pid + "/status", 65536);
+    return !status || status->contains("State:\tZ");
+}
+
+/// Stands still, when it is told to, until the job that was just started has ended; then orders it
+/// to stop.
+class LateOrder final : public base::Clock {
+public:
+    [[nodiscard]] base::Timestamp now() const override { return base::system_clock().now(); }
+    [[nodiscard]] base::Duration elapsed() const override {
+        if (const auto init = armed_ ? parent_of_sleep(mark) : std::nullopt) {
+            // It reports the exit before it ends itself.
+            while (!has_ended(*init))
+                std::this_thread::yield();
+            armed_ = false;
+            control.stop({reason, {}});
+        }
+        return base::system_clock().elapsed();
+    }
+    void arm() { armed_ = true; }
+    [[nodiscard]] bool given() const { return control.stop_order().has_value(); }
+
+    std::string mark = "0." + rig::unique_number();
+    mutable executor::JobControl control;
+    executor::StopReason reason = executor::StopReason::lease;
+
+private:
+    mutable bool armed_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("an exit that came before the order to stop is the job's outcome") {
+    for (const auto reason :
+         {executor::StopReason::lease,
+          executor::StopReason::shutdown,
+          executor::StopReason::requested}) {
+        const base::TemporaryFolder folder;
+        LateOrder clock;
+        clock.reason = reason;
+        auto runner = executor::JobRunner::start(rig::options(folder.path()), clock);
+        REQUIRE(runner);
+        auto lease = rig::bash("exec sleep " + clock.mark);
+        clock.arm();
+        const auto outcome = (*runner)->run({lease, 0, {}, {}}, clock.control).outcome;
+        REQUIRE(clock.given());
+        CHECK(outcome.outcome_class == jobs::OutcomeClass::done);
+        CHECK(outcome.exit_code == 0);
+    }
 }
 
 TEST_CASE("CPU time of threads and forks together is capped") {

@@ -157,8 +157,7 @@ void Executor::set_up(const jobs::LeaseId& id) {
     if (found == jobs_.end()) return;
     JobState& job = found->second;
     if (job.stopping) {
-        const auto class_of = jobs::OutcomeClass::cancelled;
-        return end(id, job.number, outcome_of(class_of, ErrorCode::cancelled, "not started"));
+        return end(id, job.number, jobs::given_back("not started"));
     }
     if (world_.fault(50)) {
         const auto class_of = jobs::OutcomeClass::infra;
@@ -197,8 +196,8 @@ void Executor::stop(JobState& job, const executor::StopOrder& order) {
     if (std::exchange(job.stopping, true) || !job.process) return;
     const auto id = job.lease.id;
     soon(world_.random.between({0}, {order.grace.us + 1}), [this, id, number = job.number] {
-        const auto class_of = jobs::OutcomeClass::cancelled;
-        end(id, number, outcome_of(class_of, ErrorCode::cancelled, "stopped"));
+        const auto class_of = jobs::OutcomeClass::interrupted;
+        end(id, number, outcome_of(class_of, ErrorCode::uncertain, "stopped"));
     });
 }
 
