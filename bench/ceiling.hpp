@@ -10,7 +10,8 @@ namespace bench {
 /// server on one thread, and a thread that commits what has gathered to RocksDB, synced, a key a
 /// record. `POST /start` is answered once its job is done: two records an operation, one when it
 /// begins (before the job is given away) and one when it ends. Its worker has some connections on
-/// one thread; a poll gives back the last job and takes the next.
+/// one thread; a poll gives back the last job and takes the next. Any GET is answered at once with
+/// a body of the size of a catalog entry.
 class Ceiling {
 public:
     /// `folder` must not exist.

@@ -29,9 +29,8 @@ http::Task<void> one_client(http::AsyncClient& client, const Load& load, Progres
     while (progress.left > 0) {
         --progress.left;
         const Stopwatch watch;
-        const auto answer = co_await client.send(
-            {.method = http::Method::post, .target = load.target, .body = load.body}
-        );
+        const auto answer =
+            co_await client.send({.method = load.method, .target = load.target, .body = load.body});
         progress.milliseconds.push_back(watch.seconds() * 1e3);
         look_at(load, answer);
     }

@@ -11,8 +11,9 @@ namespace bench {
 struct Load {
     std::string url;
     std::string token = {};  ///< bearer
+    http::Method method = http::Method::post;
     std::string target;
-    std::string body;
+    std::string body = {};
     std::string expected = {};  ///< must stand in every answer
     std::size_t in_flight = 1;
     std::size_t operations = 1000;
@@ -27,8 +28,8 @@ struct LoadResult {
     double client_cpu_ms = 0;
 };
 
-/// POSTs `operations` times, `in_flight` at a time, each on a connection that is kept. Runs on the
-/// calling thread. An answer other than 2xx with `expected` in it ends the process.
+/// Sends the request `operations` times, `in_flight` at a time, each on a connection that is kept.
+/// Runs on the calling thread. An answer other than 2xx with `expected` in it ends the process.
 LoadResult drive(const Load& load);
 
 }  // namespace bench

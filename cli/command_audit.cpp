@@ -95,7 +95,7 @@ void print_faults(const Json& report) {
         print(fmt::format(
             "model '{}' seq {}: {}: {}",
             model,
-            first == last ? first : first + " to " + last,
+            first == last ? first : fmt::format("{} to {}", first, last),
             field(finding, "fault"),
             field(finding, "message")
         ));
