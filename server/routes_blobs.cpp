@@ -1,8 +1,8 @@
+#include "http/range.hpp"
 #include "server/api.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <charconv>
 #include <fmt/format.h>
 
 namespace server {
@@ -88,50 +88,38 @@ http::Task<http::Response> get_blob(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     const auto digest = digest_of(request);
     if (!digest) co_return http::error_response(digest.error());
-    std::optional<blobstore::Range> range;
-    if (const auto header = request.headers.find("Range");
-        header && header->starts_with("bytes=")) {
-        const std::string_view text = header->substr(6);
-        blobstore::Range asked;
-        const auto [dash, error] =
-            std::from_chars(text.data(), text.data() + text.size(), asked.offset);
-        if (error != std::errc{} || dash == text.data() + text.size() || *dash != '-') {
-            co_return http::error_response(
-                base::Error{ErrorCode::validation, "Range must be bytes=A-B or bytes=A-", {}, {}}
-            );
-        }
-        std::uint64_t last = 0;
-        const auto [end, failed] = std::from_chars(dash + 1, text.data() + text.size(), last);
-        if (failed == std::errc{} && end == text.data() + text.size() && last >= asked.offset)
-            asked.length = last - asked.offset + 1;
-        range = asked;
-    }
     struct Opened {
-        blobstore::BlobStat stat;
+        http::RangeAsked range;
+        std::uint64_t size = 0;
         std::shared_ptr<blobstore::Reader> reader;  // shared: the stream outlives this call
     };
-    auto opened =
-        co_await on_worker<Opened>(api, [&api, digest = *digest, range]() -> Result<Opened> {
-            auto stat = api.blobs.stat(digest);
-            if (!stat) return fail(std::move(stat.error()));
-            auto reader = range ? api.blobs.read_range(digest, *range) : api.blobs.read(digest);
+    const std::string etag = '"' + digest->hex() + '"';
+    auto opened = co_await on_worker<Opened>(
+        api,
+        [&api, &request, digest = *digest, etag]() -> Result<Opened> {
+            const auto stat = api.blobs.stat(digest);
+            if (!stat) return fail(stat.error());
+            const auto range = http::range_of(request, stat->size, etag);
+            if (range.kind == http::RangeAsked::Kind::unsatisfiable)
+                return Opened{range, stat->size, nullptr};
+            auto reader = range.kind == http::RangeAsked::Kind::part
+                              ? api.blobs.read_range(digest, {range.offset, range.length})
+                              : api.blobs.read(digest);
             if (!reader) return fail(std::move(reader.error()));
-            return Opened{*stat, std::shared_ptr<blobstore::Reader>(std::move(*reader))};
-        });
+            return Opened{
+                range, stat->size, std::shared_ptr<blobstore::Reader>(std::move(*reader))
+            };
+        }
+    );
     if (!opened) co_return http::error_response(opened.error());
+    if (!opened->reader) co_return http::range_error(opened->size);
     http::Response response;
     response.headers.set("Content-Type", "application/octet-stream");
-    if (range) {
+    response.headers.set("Accept-Ranges", "bytes");
+    response.headers.set("ETag", etag);
+    if (opened->range.kind == http::RangeAsked::Kind::part) {
         response.status = 206;
-        response.headers.set(
-            "Content-Range",
-            fmt::format(
-                "bytes {}-{}/{}",
-                range->offset,
-                range->offset + opened->reader->size() - 1,
-                opened->stat.size
-            )
-        );
+        response.headers.set("Content-Range", http::content_range(opened->range, opened->size));
     }
     response.stream = http::stream_of(
         http::pieces_from([reader = opened->reader]() -> Result<std::string> {
