@@ -6,10 +6,12 @@
 #include "engine/data_directory.hpp"
 #include "server/api.hpp"
 #include "server/auth.hpp"
+#include "server/open_files.hpp"
 #include "server/openapi.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <future>
 #include <unistd.h>
@@ -162,11 +164,15 @@ Result<void> open_http(const Master::Options& options, auto& parts) {
     parts.router.set_guard(guard_of({std::move(*admin), std::move(*executor)}));
     api.backups = parts.directory.path() / "backups";
     api.openapi = [document = openapi_document(parts.router)] { return document; };
+    http::ServerLimits limits;
+    limits.connections_max = connections_for(raise_open_files(), limits.connections_max);
+    limits.peer_connections_max = std::max<std::size_t>(limits.connections_max / 2, 1);
     auto http = http::Server::start(
         {.host = options.host,
          .port = options.port,
          .tls = options.tls,
          .io_threads = 2,
+         .limits = limits,
          .served =
              [&api](const http::Served&) { api.requests.fetch_add(1, std::memory_order_relaxed); }},
         parts.router
