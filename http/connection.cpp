@@ -276,7 +276,7 @@ Task<Response> Connection::handle(Request request, const Route& route) {
     if (route.options.long_poll && parser_.done()) watch_peer(Phase::waiting);
     auto answered = co_await guarded(
         whole != nullptr
-            ? (*whole)(std::move(request))
+            ? context_.router.run(std::move(request), route)
             : std::get<StreamHandler>(route.handler)(std::move(request), BodyReader(*this))
     );
     phase_ = Phase::busy;

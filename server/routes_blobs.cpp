@@ -1,5 +1,6 @@
 #include "http/range.hpp"
 #include "server/api.hpp"
+#include "server/idempotency.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -38,6 +39,19 @@ Result<base::Digest> digest_of(const http::Request& request) {
     );
 }
 
+using UploadPtr = std::shared_ptr<blobstore::Upload>;  // shared: a worker's task holds it too
+
+http::Task<http::Response> finish_upload(Api& api, UploadPtr upload) {
+    auto stat =
+        co_await on_worker<blobstore::BlobStat>(api, [upload]() -> Result<blobstore::BlobStat> {
+            auto done = upload->finish();
+            if (!done) return fail(std::move(done.error()));
+            return done->stat;
+        });
+    if (!stat) co_return http::error_response(stat.error());
+    co_return created(blob_view(*stat), "/api/blobs/" + base::blob_urn(stat->digest));
+}
+
 http::Task<http::Response> put_blob(Api& api, http::Request request, http::BodyReader body) {
     if (auto known = request.query.only({"sha256"}); !known)
         co_return http::error_response(known.error());
@@ -51,17 +65,18 @@ http::Task<http::Response> put_blob(Api& api, http::Request request, http::BodyR
                 base::Error{ErrorCode::validation, "sha256 must be 64 hex digits", {}, {}}
             );
     }
-    using UploadPtr = std::shared_ptr<blobstore::Upload>;  // shared: a worker's task holds it too
     auto upload = co_await on_worker<UploadPtr>(api, [&api, options]() -> Result<UploadPtr> {
         auto made = api.blobs.upload(options);
         if (!made) return fail(std::move(made.error()));
         return UploadPtr(std::move(*made));
     });
     if (!upload) co_return http::error_response(upload.error());
+    base::Sha256 hasher;
     for (;;) {
         auto piece = co_await body.next();
         if (!piece) co_return http::error_response(piece.error());
         if (piece->empty()) break;
+        if (request.headers.find("Idempotency-Key")) hasher.update(*piece);
         auto added = co_await on_worker<bool>(
             api,
             [held = *upload, bytes = std::move(*piece)]() -> Result<bool> {
@@ -72,16 +87,10 @@ http::Task<http::Response> put_blob(Api& api, http::Request request, http::BodyR
         );
         if (!added) co_return http::error_response(added.error());
     }
-    auto stat = co_await on_worker<blobstore::BlobStat>(
-        api,
-        [held = *upload]() -> Result<blobstore::BlobStat> {
-            auto done = held->finish();
-            if (!done) return fail(std::move(done.error()));
-            return done->stat;
-        }
-    );
-    if (!stat) co_return http::error_response(stat.error());
-    co_return created(blob_view(*stat), "/api/blobs/" + base::blob_urn(stat->digest));
+    // Only now it is known what was asked; what was asked before is answered without a second blob.
+    co_return co_await answer_stream_once(api, request, hasher.finish(), [&api, held = *upload] {
+        return finish_upload(api, held);
+    });
 }
 
 http::Task<http::Response> get_blob(Api& api, http::Request request) {

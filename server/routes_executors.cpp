@@ -24,7 +24,7 @@ http::Task<http::Response> sync_executor(Api& api, http::Request request) {
             ErrorCode::validation, fmt::format("'{}' is no name for an executor", executor), {}, {}
         });
     }
-    const auto body = base::parse_json(request.body, {.bytes_max = jobs::sync_body_bytes_max});
+    const auto body = co_await json_body(api, request);
     if (!body) co_return http::error_response(body.error());
     auto said = jobs::sync_request_from_json(*body);
     if (!said) co_return http::error_response(said.error());
