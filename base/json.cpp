@@ -15,7 +15,7 @@ namespace {
 // Builds the value while the text is read, so that every limit is kept before memory is spent.
 class Builder final : public nlohmann::json_sax<Json> {
 public:
-    explicit Builder(std::size_t depth_max) : depth_max_(depth_max) {}
+    explicit Builder(const JsonLimits& limits) : limits_(limits) {}
 
     bool null() override { return add(nullptr); }
     bool boolean(bool value) override { return add(value); }
@@ -54,6 +54,7 @@ public:
 
     Json take() { return std::move(root_); }
     [[nodiscard]] const std::string& refused() const { return refused_; }
+    [[nodiscard]] bool too_many() const { return too_many_; }
     [[nodiscard]] const std::string& what() const { return what_; }
 
 private:
@@ -72,15 +73,22 @@ private:
         return &slot;
     }
     bool add(Json value) {
+        if (!count()) return false;
         place(std::move(value));
         return true;
     }
     bool open(Json container) {
-        if (stack_.size() >= depth_max_) {
-            return refuse(fmt::format("more than {} levels of nesting", depth_max_));
+        if (stack_.size() >= limits_.depth_max) {
+            return refuse(fmt::format("more than {} levels of nesting", limits_.depth_max));
         }
+        if (!count()) return false;
         stack_.push_back(place(std::move(container)));
         return true;
+    }
+    bool count() {
+        if (++nodes_ <= limits_.nodes_max) return true;
+        too_many_ = true;
+        return refuse(fmt::format("more than {} values", limits_.nodes_max));
     }
     bool close() {
         stack_.pop_back();
@@ -91,7 +99,9 @@ private:
         return false;
     }
 
-    std::size_t depth_max_;
+    const JsonLimits& limits_;
+    std::size_t nodes_ = 0;
+    bool too_many_ = false;
     Json root_;
     std::vector<Json*> stack_;
     std::string key_;
@@ -199,10 +209,11 @@ Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
             fmt::format("JSON of {} bytes; the limit is {}", text.size(), limits.bytes_max)
         );
     }
-    Builder builder(limits.depth_max);
+    Builder builder(limits);
     if (Json::sax_parse(text.begin(), text.end(), &builder)) return builder.take();
     if (!builder.refused().empty()) {
-        return fail(ErrorCode::validation, "JSON holds " + builder.refused());
+        const auto code = builder.too_many() ? ErrorCode::too_large : ErrorCode::validation;
+        return fail(code, "JSON holds " + builder.refused());
     }
     return fail(ErrorCode::validation, "not JSON: " + without_prefix(builder.what()));
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -15,11 +16,18 @@ using Json = nlohmann::json;
 struct JsonLimits {
     std::size_t bytes_max = std::size_t{16} << 20U;
     std::size_t depth_max = 128;
+    /// Values within one another, the outermost counted too. A value costs more memory and time
+    /// than its text: `[]` is 2 bytes and some 60 of memory. What is stored is bounded by its bytes
+    /// alone, so that it reads back.
+    std::size_t nodes_max = std::numeric_limits<std::size_t>::max();
 };
+
+/// For text from outside: the body of a request, a file given on the command line.
+inline constexpr JsonLimits outside_limits{.nodes_max = 1'000'000};
 
 /// Strict RFC 8259 text -> value. Refused with the line and column: invalid UTF-8, a key given
 /// twice, integers outside int64 (they would be read lossily), numbers that overflow a double, more
-/// bytes or levels than `limits`.
+/// bytes, levels or nodes than `limits`.
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
 
 /// The canonical form that is stored and hashed: RFC 8785 with two changes. 64-bit integers stay

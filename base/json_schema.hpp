@@ -51,8 +51,11 @@ struct SchemaLimits {
     /// Schemas applied within one another, by reference or by nesting.
     std::size_t recursion_max = 1000;
     /// What one validation may cost: a schema applied to a value, an item or a member looked at, 64
-    /// bytes of a string matched against a pattern.
+    /// bytes of a string read, or searched by a pattern: a large pattern costs as many times more
+    /// as it has instructions.
     std::uint64_t steps_max = 5'000'000;
+    /// Of all patterns of a schema together, once compiled; some 16 bytes each.
+    std::size_t pattern_instructions_max = 2'000'000;
 };
 
 struct SchemaOptions {

@@ -68,6 +68,7 @@ private:
     std::unordered_map<const Json*, NodeId> ids_;
     std::vector<const Json*> sources_;  // by NodeId
     std::map<std::string, std::size_t, std::less<>> patterns_;
+    std::size_t pattern_instructions_ = 0;
 };
 
 /// Levels of nesting beyond `depth_max`: true.

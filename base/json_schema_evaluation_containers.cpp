@@ -151,7 +151,7 @@ bool Evaluation::members(const ObjectRules& rules, const Subject& subject) {
     if (!looks) return true;
     bool valid = true;
     for (const auto& [name, value] : subject.value.get_ref<const Json::object_t&>()) {
-        if (!spend(1 + rules.patterns.size() * (1 + name.size() / 64))) return false;
+        if (!spend(1)) return false;
         const ValuePath path{&subject.path, name, std::nullopt};
         const Subject member{value, path, nullptr};
         bool looked = false;
@@ -164,6 +164,7 @@ bool Evaluation::members(const ObjectRules& rules, const Subject& subject) {
         }
         for (const auto& [pattern, id] : rules.patterns) {
             if (!valid && enough()) return false;
+            if (!spend(compiled_.patterns[pattern].steps(name))) return false;
             if (compiled_.patterns[pattern].found_in(name)) look(id);
         }
         if (!looked && rules.additional) look(*rules.additional);

@@ -118,6 +118,7 @@ bool Evaluation::string_rules(const StringRules& rules, const Subject& subject) 
         }
     }
     if (!valid && enough()) return false;
+    if (rules.pattern && !spend(compiled_.patterns[*rules.pattern].steps(text))) return false;
     if (rules.pattern && !compiled_.patterns[*rules.pattern].found_in(text)) {
         valid = fault(
             subject,

@@ -78,11 +78,26 @@ std::optional<std::size_t> Compiler::pattern(
     const Source& source, std::string_view keyword, const std::string& text
 ) {
     if (const auto known = patterns_.find(text); known != patterns_.end()) return known->second;
+    // Compiling costs as much as what is compiled: it ends with the first that is too much.
+    if (pattern_instructions_ > compiled_.limits.pattern_instructions_max) return std::nullopt;
     auto made = Pattern::compile(text);
     if (!made) {
         auto message = made.error().message;
         if (!made.error().next.empty()) message += "; " + made.error().next;
         faults_.add(source.at, keyword, made.error().code, std::move(message));
+        return std::nullopt;
+    }
+    pattern_instructions_ += made->instructions();
+    if (pattern_instructions_ > compiled_.limits.pattern_instructions_max) {
+        faults_.add(
+            source.at,
+            keyword,
+            ErrorCode::limit,
+            fmt::format(
+                "the patterns up to here have more than {} instructions; make them smaller",
+                compiled_.limits.pattern_instructions_max
+            )
+        );
         return std::nullopt;
     }
     compiled_.patterns.push_back(std::move(*made));

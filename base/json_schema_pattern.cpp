@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::size_t pattern_bytes_max = 16 * 1024;
 constexpr std::int64_t program_bytes_max = 8 << 20;
+// A byte read by a program of so many instructions is a 64th of a step; of more, more.
+constexpr std::uint64_t instructions_of_a_scan = 4;
+constexpr std::uint64_t bytes_of_a_step = 64;
 
 // ECMA's \s is all white space of Unicode and the line ends; RE2's is ASCII.
 constexpr std::string_view space =
@@ -287,6 +290,14 @@ Result<Pattern> Pattern::compile(std::string_view ecma) {
         );
     }
     return Pattern(std::move(expression));
+}
+
+std::size_t Pattern::instructions() const {
+    return static_cast<std::size_t>(expression_->ProgramSize());
+}
+
+std::uint64_t Pattern::steps(std::string_view text) const {
+    return 1 + text.size() * (instructions_of_a_scan + instructions()) / bytes_of_a_step;
 }
 
 bool Pattern::found_in(std::string_view text) const {

@@ -2,6 +2,8 @@
 
 #include "base/result.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +25,11 @@ public:
 
     /// Anywhere in the text, as ECMA's `test` does.
     [[nodiscard]] bool found_in(std::string_view text) const;
+    /// What `found_in` may cost. RE2 takes time in the text times the program where its automaton
+    /// does not fit into memory, so that both count.
+    [[nodiscard]] std::uint64_t steps(std::string_view text) const;
+    /// Instructions of the compiled program, each some 16 bytes.
+    [[nodiscard]] std::size_t instructions() const;
 
 private:
     explicit Pattern(std::unique_ptr<re2::RE2> expression);

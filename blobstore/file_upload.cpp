@@ -68,7 +68,7 @@ base::Result<Pinned> FileUpload::finish() {
     if (options_.expected && *options_.expected != digest) {
         abandon();
         return base::fail(
-            base::ErrorCode::tamper,
+            base::ErrorCode::validation,
             fmt::format(
                 "the {} bytes uploaded hash to sha256 {}, not to the expected {}",
                 offset_,

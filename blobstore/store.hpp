@@ -47,7 +47,8 @@ public:
     virtual base::Result<void> append(std::string_view bytes) = 0;
     /// Bytes taken so far: where the next `append` goes.
     [[nodiscard]] virtual std::uint64_t offset() const = 0;
-    /// Makes the blob durable; tamper when the bytes are not the expected ones. Called once.
+    /// Makes the blob durable; validation when the bytes are not the expected ones: the caller
+    /// announced others. Called once.
     virtual base::Result<Pinned> finish() = 0;
 };
 

@@ -40,18 +40,26 @@ Printed refused(const base::Error& error, int exit_code, bool json) {
     return printed;
 }
 
+base::Result<std::string> for_programs(const cel::Value& value) {
+    const auto typed = cel::to_typed(value);
+    if (!typed) return base::fail(typed.error());
+    return base::canonical(*typed);
+}
+
 // "int 42": the kind, and the value as JSON where it has such a form.
-std::string for_people(const cel::Value& value) {
+base::Result<std::string> for_people(const cel::Value& value) {
     std::string text = std::string(cel::name(value.kind())) + " ";
     if (value.is(cel::Kind::type)) return text.append(value.text());
-    if (cel::append_canonical(text, value)) return text;
-    return base::canonical(cel::to_typed(value));
+    const auto written = cel::append_canonical(text, value);
+    if (written) return text;
+    if (written.error().code == base::ErrorCode::limit) return base::fail(written.error());
+    return for_programs(value);
 }
 
 }  // namespace
 
 Printed eval_expression(std::string_view expression, std::string_view with, bool json) {
-    const auto data = base::parse_json(with.empty() ? "{}" : with);
+    const auto data = base::parse_json(with.empty() ? "{}" : with, base::outside_limits);
     if (!data) return refused(data.error(), eval_refused, json);
     if (!data->is_object()) {
         const base::Error error{
@@ -73,15 +81,17 @@ Printed eval_expression(std::string_view expression, std::string_view with, bool
     cel::Budget budget;
     const auto value = program->evaluate(values, budget);
     if (!value) return refused(value.error(), eval_failed, json);
+    const auto text = json ? for_programs(*value) : for_people(*value);
+    if (!text) return refused(text.error(), eval_failed, json);
     Printed printed;
-    printed.out = (json ? base::canonical(cel::to_typed(*value)) : for_people(*value)) + "\n";
+    printed.out = *text + "\n";
     return printed;
 }
 
 Printed eval_cases(const std::filesystem::path& file, bool json) {
     const auto text = base::read_file(file, base::JsonLimits{}.bytes_max);
     if (!text) return refused(text.error(), eval_refused, json);
-    const auto cases = base::parse_json(*text);
+    const auto cases = base::parse_json(*text, base::outside_limits);
     if (!cases) return refused(cases.error(), eval_refused, json);
     const auto result = cel::run_cases(*cases);
     if (!result) return refused(result.error(), eval_refused, json);

@@ -72,7 +72,7 @@ Result<Event> case_start(
     }
     if (!state.store.place(place).has_room(1)) {
         return fail(
-            ErrorCode::overloaded,
+            ErrorCode::conflict,
             fmt::format("place '{}' is at its capacity", state.store.place(place).name),
             "wait until the net has taken tokens from it"
         );

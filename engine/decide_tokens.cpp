@@ -114,7 +114,7 @@ Result<Seq> put_tokens(
     if (!state.store.place(*id).has_room(tokens.size())) {
         const auto& box = state.store.place(*id);
         return fail(
-            ErrorCode::overloaded,
+            ErrorCode::conflict,
             fmt::format(
                 "{} holds {} tokens of at most {}; {} more do not fit",
                 place_text(place),
@@ -238,7 +238,7 @@ Result<Seq> redrive(Model& model, base::TokenId id, const Asker& asker) {
         const auto more = std::ranges::count(event.produced, token.place, &NewToken::place);
         if (box.has_room(static_cast<std::uint64_t>(more))) continue;
         return fail(
-            ErrorCode::overloaded,
+            ErrorCode::conflict,
             fmt::format("place '{}' is at its capacity of {}", box.name, *box.capacity),
             "wait until the net has taken tokens from it"
         );

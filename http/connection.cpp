@@ -45,6 +45,7 @@ Connection::Connection(ConnectionContext context, Accepted accepted, DateText& d
     : context_(context),
       id_(accepted.id),
       remote_address_(std::move(accepted.remote_address)),
+      seat_(std::move(accepted.seat)),
       date_(date),
       wire_(std::make_shared<Wire>(
           std::move(accepted.transport), context.options.limits.header_bytes_max
@@ -70,6 +71,14 @@ void Connection::begin_stop() {
     stopping_ = true;
     if (phase_ == Phase::idle) wire_->transport().cancel();
     if (phase_ == Phase::waiting) stop_.raise();
+}
+
+void Connection::give_way() {
+    if (seat_->idle_since == 0) {
+        stopping_ = true;
+    } else {
+        wire_->transport().close();
+    }
 }
 
 void Connection::abort() {
@@ -98,7 +107,9 @@ void Connection::watch_peer(Phase phase) {
 Task<bool> Connection::serve_one() {
     Request request;
     phase_ = Phase::idle;
+    if (served_any_) context_.seats.begins_to_wait(*seat_);
     if (!co_await read_header(request)) co_return false;
+    Seats::begins_to_serve(*seat_);
     phase_ = Phase::busy;
     const auto begun = context_.options.served ? std::chrono::steady_clock::now()
                                                : std::chrono::steady_clock::time_point();
@@ -111,6 +122,7 @@ Task<bool> Connection::serve_one() {
         response = fault_response(*fault_);
     } else {
         response = co_await answer(std::move(request), route);
+        release_body();
         if (fault_) response = fault_response(*fault_);
     }
     const int status = response.status;
@@ -264,7 +276,7 @@ Task<Response> Connection::handle(Request request, const Route& route) {
     if (route.options.long_poll && parser_.done()) watch_peer(Phase::waiting);
     auto answered = co_await guarded(
         whole != nullptr
-            ? (*whole)(std::move(request))
+            ? context_.router.run(std::move(request), route)
             : std::get<StreamHandler>(route.handler)(std::move(request), BodyReader(*this))
     );
     phase_ = Phase::busy;

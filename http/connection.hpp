@@ -2,12 +2,14 @@
 
 #include "http/parser.hpp"
 #include "http/router.hpp"
+#include "http/seats.hpp"
 #include "http/server.hpp"
 #include "http/stop.hpp"
 #include "http/task.hpp"
 #include "http/watchdog.hpp"
 #include "http/wire.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -32,6 +34,9 @@ private:
 struct ConnectionContext {
     const Router& router;
     const ServerOptions& options;
+    Seats& seats;
+    /// Bytes of all bodies that are held in memory.
+    std::atomic<std::uint64_t>& bodies_bytes;
 };
 
 /// One accepted connection: reads requests and answers them one after the other. Belongs to one
@@ -44,6 +49,7 @@ public:
         std::unique_ptr<Transport> transport;
         ConnectionId id;
         std::string remote_address;
+        std::shared_ptr<Seat> seat;
     };
     Connection(ConnectionContext context, Accepted accepted, DateText& date);
 
@@ -51,6 +57,8 @@ public:
     Task<void> run();
     /// No further request; ends at once what waits, lets run what runs.
     void begin_stop();
+    /// Another takes its seat: it ends, unless a request has begun since it was chosen.
+    void give_way();
     /// Ends all, also a running handler's waits.
     void abort();
     /// Tells `connection_closed`, the first time.
@@ -68,6 +76,8 @@ private:
     Task<Response> answer(Request request, const Route*& taken);
     Task<Response> handle(Request request, const Route& route);
     Task<base::Result<std::string>> whole_body();
+    bool hold_body(std::size_t bytes);
+    void release_body();
     Task<bool> send(Response response, Method method);
     Task<bool> send_stream(BodyStream stream);
     [[nodiscard]] std::string head_of(const Response& response) const;
@@ -84,6 +94,7 @@ private:
     ConnectionContext context_;
     ConnectionId id_;
     std::string remote_address_;
+    std::shared_ptr<Seat> seat_;
     DateText& date_;
     std::shared_ptr<Wire> wire_;
     Watchdog watchdog_;
@@ -105,6 +116,8 @@ private:
     std::optional<ParseFault> fault_;
     std::uint64_t body_bytes_max_ = 0;
     std::uint64_t body_bytes_ = 0;
+    /// Its part of `ConnectionContext::bodies_bytes`.
+    std::uint64_t held_bytes_ = 0;
     base::Duration body_window_left_;
     std::size_t body_window_bytes_ = 0;
 

@@ -59,12 +59,33 @@ Task<base::Result<std::string>> Connection::whole_body() {
     std::string body;
     for (;;) {
         auto piece = co_await next_piece();
+        if (piece && !hold_body(piece->size())) co_return base::fail(fault_->error);
         if (!piece) co_return piece;
         if (body.empty() && parser_.done()) co_return piece;
         if (piece->empty()) co_return body;
         body.reserve(std::min(parser_.content_length().value_or(0), reserved_bytes_max));
         body += *piece;
     }
+}
+
+/// Bytes count as they arrive: what a peer announces and does not send takes nothing from others.
+bool Connection::hold_body(std::size_t bytes) {
+    held_bytes_ += bytes;
+    const auto all = context_.bodies_bytes += bytes;
+    const auto most = context_.options.limits.bodies_bytes_max;
+    if (all <= most) return true;
+    fault_ = ParseFault{
+        503,
+        {base::ErrorCode::overloaded,
+         fmt::format("the bodies that are being read have more than {} bytes together", most),
+         "try again later, or send less at a time",
+         {}}
+    };
+    return false;
+}
+
+void Connection::release_body() {
+    context_.bodies_bytes -= std::exchange(held_bytes_, 0);
 }
 
 std::optional<std::uint64_t> Connection::length() const {

@@ -51,6 +51,8 @@ struct Request {
     StopSignal stop;
     /// What the router's guard found out about the caller.
     std::any principal;
+    /// What the router's `Around` found out about the request.
+    std::any intake;
 
     /// The value of `{name}` in the route's pattern, which must have it.
     [[nodiscard]] const std::string& parameter(std::string_view name) const;

@@ -134,6 +134,15 @@ void Router::set_guard(Guard guard) {
     guard_ = std::move(guard);
 }
 
+void Router::set_around(Around around) {
+    around_ = std::move(around);
+}
+
+Task<Response> Router::run(Request request, const Route& route) const {
+    if (around_) return around_(std::move(request), route);
+    return std::get<Handler>(route.handler)(std::move(request));
+}
+
 void Router::add(std::unique_ptr<const Route> route) {
     Node* node = root_.get();
     std::vector<std::string> names;

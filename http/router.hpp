@@ -43,6 +43,9 @@ struct Route {
 /// Looks at a request before its body is read, and may set `principal`. An error is the answer.
 using Guard = std::function<base::Result<void>(Request&, const Route&)>;
 
+/// Stands before the handlers of whole requests: answers itself, or calls the route's handler.
+using Around = std::function<Task<Response>(Request, const Route&)>;
+
 /// The routes of a server. Built before the server starts, immutable afterwards. A literal segment
 /// wins over a parameter.
 class Router {
@@ -58,6 +61,7 @@ public:
         Method method, std::string_view pattern, StreamHandler handler, RouteOptions options = {}
     );
     void set_guard(Guard guard);
+    void set_around(Around around);
 
     struct Match {
         /// None: no such path (`allow` empty), or not with this method.
@@ -68,6 +72,8 @@ public:
     };
     [[nodiscard]] Match match(Method method, const std::vector<std::string>& path) const;
     [[nodiscard]] base::Result<void> admit(Request& request, const Route& route) const;
+    /// The route's handler must be one of whole requests.
+    [[nodiscard]] Task<Response> run(Request request, const Route& route) const;
 
     /// In the order in which they were added.
     [[nodiscard]] const std::vector<std::unique_ptr<const Route>>& routes() const {
@@ -81,6 +87,7 @@ private:
     std::vector<std::unique_ptr<const Route>> routes_;
     std::unique_ptr<Node> root_;
     Guard guard_;
+    Around around_;
 };
 
 }  // namespace http

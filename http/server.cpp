@@ -92,18 +92,23 @@ struct Server::Impl {
     };
 
     Impl(ServerOptions given, const Router& given_router)
-        : options(std::move(given)), router(given_router) {}
+        : options(std::move(given)),
+          router(given_router),
+          seats({options.limits.connections_max, options.limits.peer_connections_max}) {}
 
     Task<void> accept_all();
     Task<void> back_off();
-    void admit(tcp::socket socket, const tcp::endpoint& peer, IoThread& thread);
+    void admit(tcp::socket socket, const tcp::endpoint& peer, std::size_t thread);
     void turn_away(tcp::socket socket) const;
+    void close(const Seat& seat);
     void serve(IoThread& thread, Connection::Accepted accepted);
-    void ended(IoThread& thread, std::uint64_t id);
+    void ended(IoThread& thread, const std::shared_ptr<Seat>& seat);
     void on_all(void (*action)(IoThread&));
 
     ServerOptions options;
     const Router& router;
+    Seats seats;
+    std::atomic<std::uint64_t> bodies_bytes = 0;
     std::optional<TlsContext> tls;
     std::vector<std::unique_ptr<IoThread>> threads;
     std::optional<tcp::acceptor> acceptor;
@@ -116,9 +121,9 @@ struct Server::Impl {
 Task<void> Server::Impl::accept_all() {
     std::size_t turn = 0;
     while (!stopping) {
-        IoThread& thread = *threads[turn++ % threads.size()];
+        const std::size_t thread = turn++ % threads.size();
         tcp::endpoint peer;
-        tcp::socket socket(thread.context);
+        tcp::socket socket(threads[thread]->context);
         const auto [error] =
             co_await acceptor->async_accept(socket, peer, asio::as_tuple(asio::use_awaitable));
         if (stopping) break;
@@ -138,28 +143,40 @@ Task<void> Server::Impl::back_off() {
     co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-void Server::Impl::admit(tcp::socket socket, const tcp::endpoint& peer, IoThread& thread) {
-    const bool room = living.with([&](Living& now) {
-        if (now.connections >= options.limits.connections_max) return false;
-        ++now.connections;
-        return true;
-    });
-    if (!room) return turn_away(std::move(socket));
+void Server::Impl::admit(tcp::socket socket, const tcp::endpoint& peer, std::size_t thread) {
+    const auto address = text_of(peer);
+    const auto taken = seats.take(peer_of(address), next_id, thread);
+    if (!taken.seat) return turn_away(std::move(socket));
+    if (taken.closed) close(*taken.closed);
+    living.with([](Living& now) { ++now.connections; });
     Connection::Accepted accepted{
-        .transport = nullptr, .id = {next_id++}, .remote_address = text_of(peer)
+        .transport = nullptr, .id = {next_id++}, .remote_address = address, .seat = taken.seat
     };
     accepted.transport =
         tls ? tls->accepted(std::move(socket)) : plain_transport(std::move(socket));
     // Shared: a function object must be copyable, and a posted one may never run.
     auto handed = std::make_shared<Connection::Accepted>(std::move(accepted));
-    asio::post(thread.context, [this, &thread, handed] { serve(thread, std::move(*handed)); });
+    IoThread& home = *threads[thread];
+    asio::post(home.context, [this, &home, handed] { serve(home, std::move(*handed)); });
+}
+
+void Server::Impl::close(const Seat& seat) {
+    IoThread& home = *threads[seat.thread];
+    asio::post(home.context, [&home, id = seat.connection] {
+        const auto found = home.connections.find(id);
+        if (found != home.connections.end()) found->second->give_way();
+    });
 }
 
 void Server::Impl::turn_away(tcp::socket socket) const {
     if (options.tls) return;
     const auto response = error_response(
         {base::ErrorCode::overloaded,
-         fmt::format("the server has its {} connections", options.limits.connections_max),
+         fmt::format(
+             "the server has its {} connections, or {} from this peer",
+             options.limits.connections_max,
+             options.limits.peer_connections_max
+         ),
          "try again later",
          {}}
     );
@@ -177,8 +194,9 @@ void Server::Impl::turn_away(tcp::socket socket) const {
 
 void Server::Impl::serve(IoThread& thread, Connection::Accepted accepted) {
     const auto id = accepted.id.value;
+    const auto seat = accepted.seat;
     auto connection = std::make_shared<Connection>(
-        ConnectionContext{router, options}, std::move(accepted), thread.date
+        ConnectionContext{router, options, seats, bodies_bytes}, std::move(accepted), thread.date
     );
     thread.connections.emplace(id, connection);
     if (thread.aborting) {
@@ -189,15 +207,16 @@ void Server::Impl::serve(IoThread& thread, Connection::Accepted accepted) {
     asio::co_spawn(
         thread.context,
         connection->run(),
-        [this, &thread, id](const std::exception_ptr& failure) {
+        [this, &thread, seat](const std::exception_ptr& failure) {
             base::check(!failure, "an exception left a connection");
-            ended(thread, id);
+            ended(thread, seat);
         }
     );
 }
 
-void Server::Impl::ended(IoThread& thread, std::uint64_t id) {
-    thread.connections.erase(id);
+void Server::Impl::ended(IoThread& thread, const std::shared_ptr<Seat>& seat) {
+    thread.connections.erase(seat->connection);
+    seats.leave(seat);
     living.with([](Living& now) { --now.connections; });
     living.notify();
 }
@@ -257,6 +276,10 @@ std::string Server::url() const {
 
 std::size_t Server::connections() const {
     return impl_->living.with([](const Impl::Living& now) { return now.connections; });
+}
+
+std::uint64_t Server::bodies_bytes() const {
+    return impl_->bodies_bytes;
 }
 
 void Server::stop(base::Duration grace) {

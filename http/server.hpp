@@ -32,8 +32,13 @@ struct ServerLimits {
     /// How long a connection that must close is read from and thrown away, so that the peer can
     /// read the answer.
     base::Duration linger = base::seconds(2);
-    /// More connections are answered 503 (TLS: closed).
+    /// More connections are answered 503 (TLS: closed). Each takes a descriptor.
     std::size_t connections_max = 10'000;
+    /// Of one peer (see http/seats.hpp).
+    std::size_t peer_connections_max = 5'000;
+    /// Bodies held in memory at one time, of all requests together; more is 503. Streamed bodies do
+    /// not count.
+    std::uint64_t bodies_bytes_max = std::uint64_t{128} << 20U;
 };
 
 struct TlsFiles {
@@ -80,6 +85,8 @@ public:
     /// "http://127.0.0.1:8080".
     [[nodiscard]] std::string url() const;
     [[nodiscard]] std::size_t connections() const;
+    /// Of bodies that are held in memory now.
+    [[nodiscard]] std::uint64_t bodies_bytes() const;
 
     /// Accepts no more, ends long polls and streams at once through their stop signal, lets running
     /// requests finish for `grace`, then cuts them. Returns when every handler has ended. Not to be

@@ -46,8 +46,8 @@ struct OutputChunk {
 ///   an empty chunk at offset 0.
 /// - the last call adds `&sha256=HEX&size=N`: the master checks length and digest of the whole,
 /// makes
-///   it a blob, and answers `{"size", "urn"}`. Wrong: 409 `tamper`, the upload starts anew from 0.
-///   Repeating the last call answers the same.
+///   it a blob, and answers `{"size", "urn"}`. Wrong: 409 `conflict`, the upload starts anew from
+///   0. Repeating the last call answers the same.
 /// - a fencing number that is not in force: 409 `fenced`; what came is kept as evidence or dropped,
 ///   as the master likes, and the executor sends its `done` with the preview only.
 std::string output_path(std::string_view executor, const OutputChunk& chunk);

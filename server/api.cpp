@@ -1,6 +1,7 @@
 #include "server/api.hpp"
 
 #include "base/json.hpp"
+#include "server/idempotency.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -8,6 +9,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <utility>
 
 namespace server {
 
@@ -15,32 +17,38 @@ using base::ErrorCode;
 using base::fail;
 using base::Result;
 
-Result<engine::Asker> asker_of(const http::Request& request) {
-    constexpr std::size_t key_bytes_max = 256;
-    engine::Asker asker;
+std::string actor_of(const http::Request& request) {
     const auto* principal = std::any_cast<Principal>(&request.principal);
-    asker.actor = principal != nullptr && *principal == Principal::executor ? "executor" : "admin";
-    const auto key = request.headers.find("Idempotency-Key");
-    if (!key) return asker;
-    if (key->empty() || key->size() > key_bytes_max || !base::valid_utf8(*key)) {
-        return fail(
-            ErrorCode::validation,
-            fmt::format("Idempotency-Key must have 1 to {} bytes of UTF-8", key_bytes_max)
-        );
-    }
-    asker.request_key = asker.actor + "/" + std::string(*key);
-    base::Sha256 hasher;
-    hasher.update(http::name(request.method))
-        .update(" ")
-        .update(request.target)
-        .update("\n")
-        .update(request.body);
-    asker.request_digest = hasher.finish();
+    return principal != nullptr && *principal == Principal::executor ? "executor" : "admin";
+}
+
+Result<engine::Asker> asker_of(const http::Request& request) {
+    engine::Asker asker;
+    asker.actor = actor_of(request);
+    const auto* intake = std::any_cast<Intake>(&request.intake);
+    if (intake == nullptr || !intake->question) return asker;
+    asker.request_key =
+        asker.actor + "/" + std::string(request.headers.find("Idempotency-Key").value_or(""));
+    asker.request_digest = intake->question->digest;
     return asker;
 }
 
-Result<base::Json> json_body(const http::Request& request) {
-    return base::parse_json(request.body);
+http::Task<Result<base::Json>> parse_body(Api& api, std::string_view text) {
+    base::JsonLimits limits = base::outside_limits;
+    limits.bytes_max = text.size();  // the route has a limit of its own
+    if (text.size() <= body_bytes_inline) co_return base::parse_json(text, limits);
+    co_return co_await on_worker<base::Json>(api, [text, limits] {
+        return base::parse_json(text, limits);
+    });
+}
+
+http::Task<Result<base::Json>> json_body(Api& api, http::Request& request) {
+    auto* intake = std::any_cast<Intake>(&request.intake);
+    if (intake != nullptr && intake->body) {
+        const auto body = std::exchange(intake->body, nullptr);
+        co_return std::move(*body);
+    }
+    co_return co_await parse_body(api, request.body);
 }
 
 Result<PageRequest> page_of(const http::Request& request) {
@@ -143,6 +151,21 @@ Result<base::Seq> seq_of(
     return engine::seq_at(api.engine.log(), model, *at);
 }
 
+http::Task<Result<engine::Engine::Past>> model_after(
+    Api& api, const std::string& model, base::Seq seq
+) {
+    auto past = co_await http::await_callback<Result<engine::Engine::Past>>(
+        http::WaitLimits{},
+        [&](http::Completion<Result<engine::Engine::Past>> done) {
+            api.engine.as_of(model, seq, [done](Result<engine::Engine::Past> result) {
+                done(std::move(result));
+            });
+        }
+    );
+    if (!past) co_return fail(ErrorCode::overloaded, "the master is stopping", "try again later");
+    co_return std::move(*past);
+}
+
 http::Task<Result<std::string>> look(
     Api& api,
     const http::Request& request,
@@ -156,17 +179,9 @@ http::Task<Result<std::string>> look(
         return seq_of(api, model, "asOf", text);
     });
     if (!seq) co_return fail(std::move(seq.error()));
-    auto past = co_await http::await_callback<Result<engine::Engine::Past>>(
-        http::WaitLimits{},
-        [&](http::Completion<Result<engine::Engine::Past>> done) {
-            api.engine.as_of(model, *seq, [done](Result<engine::Engine::Past> result) {
-                done(std::move(result));
-            });
-        }
-    );
-    if (!past) co_return fail(ErrorCode::overloaded, "the master is stopping", "try again later");
-    if (!*past) co_return fail(std::move(past->error()));
-    co_return view(***past);
+    const auto past = co_await model_after(api, model, *seq);
+    if (!past) co_return fail(past.error());
+    co_return view(**past);
 }
 
 }  // namespace server

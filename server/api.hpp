@@ -21,6 +21,8 @@
 
 namespace server {
 
+class Answers;
+
 /// Who a bearer token stands for.
 enum class Principal : std::uint8_t { admin, executor };
 
@@ -33,6 +35,7 @@ struct Api {
     base::WorkerPool& workers;
     base::WorkerPool& checks;  ///< for checks of nets alone: they may compute for a while
     engine::SnapshotStore& snapshots;
+    Answers& answers;
     std::string durability;
     std::filesystem::path backups;  ///< where copies of the log are held
     std::function<std::string()> openapi;
@@ -43,11 +46,17 @@ inline constexpr base::Duration wait_max = base::seconds(60);
 inline constexpr std::size_t page_items_max = 1000;
 inline constexpr std::size_t page_items_default = 100;
 
+/// The name under which the caller's requests stand in the log.
+std::string actor_of(const http::Request& request);
 /// Who asks, and under which Idempotency-Key.
 base::Result<engine::Asker> asker_of(const http::Request& request);
 
-/// The body as JSON.
-base::Result<base::Json> json_body(const http::Request& request);
+/// Text from outside as JSON; of more than `body_bytes_inline` on a worker, so that it holds up no
+/// other request.
+http::Task<base::Result<base::Json>> parse_body(Api& api, std::string_view text);
+inline constexpr std::size_t body_bytes_inline = std::size_t{64} << 10U;
+/// The body as JSON, taken out of the request: once.
+http::Task<base::Result<base::Json>> json_body(Api& api, http::Request& request);
 
 struct PageRequest {
     std::size_t limit = page_items_default;
@@ -107,7 +116,20 @@ base::Result<Id> id_of(
     );
 }
 
-/// engine::Engine::write as a coroutine.
+/// The model as it was right after record `seq`.
+http::Task<base::Result<engine::Engine::Past>> model_after(
+    Api& api, const std::string& model, base::Seq seq
+);
+
+/// What a decision gave, or the seq of the record that did the same request before.
+template <class T>
+struct Decided {
+    std::optional<T> value;
+    base::Seq before = 0;
+};
+
+/// engine::Engine::write as a coroutine. `again` looks at the model as it was when the request was
+/// done the first time.
 template <class T>
 http::Task<base::Result<T>> write(
     Api& api,
@@ -116,15 +138,23 @@ http::Task<base::Result<T>> write(
     std::move_only_function<base::Result<T>(engine::Model&, const engine::Asker&)> decide,
     std::move_only_function<base::Result<T>(const engine::Model&, base::Seq)> again
 ) {
-    auto answer = co_await http::await_callback<base::Result<T>>(
+    using Result = base::Result<Decided<T>>;
+    auto answer = co_await http::await_callback<Result>(
         http::WaitLimits{},
-        [&](http::Completion<base::Result<T>> done) {
-            api.engine.write<T>(
+        [&](http::Completion<Result> done) {
+            api.engine.write<Decided<T>>(
                 model,
                 std::move(asker),
-                std::move(decide),
-                std::move(again),
-                [done](base::Result<T> result) { done(std::move(result)); }
+                [decide = std::move(decide
+                 )](engine::Model& open, const engine::Asker& who) mutable -> Result {
+                    auto value = decide(open, who);
+                    if (!value) return base::fail(std::move(value.error()));
+                    return Decided<T>{std::move(*value), 0};
+                },
+                [](const engine::Model&, base::Seq before) -> Result {
+                    return Decided<T>{std::nullopt, before};
+                },
+                [done](Result result) { done(std::move(result)); }
             );
         }
     );
@@ -132,7 +162,12 @@ http::Task<base::Result<T>> write(
         co_return base::fail(
             base::ErrorCode::overloaded, "the master is stopping", "try again later"
         );
-    co_return std::move(*answer);
+    if (!*answer) co_return base::fail(std::move(answer->error()));
+    if ((*answer)->value) co_return std::move(*(*answer)->value);
+    const base::Seq before = (*answer)->before;
+    const auto past = co_await model_after(api, model, before);
+    if (!past) co_return base::fail(past.error());
+    co_return again(**past, before);
 }
 
 /// The same for what cannot make a model: `not_found` when there is none.

@@ -75,7 +75,7 @@ base::Error too_many_checks() {
 }
 
 Result<CheckedNet> check_for_deployment(const std::string& document, bool force) {
-    const auto json = base::parse_json(document);
+    const auto json = base::parse_json(document, base::outside_limits);
     if (!json) return fail(json.error());
     auto net = nets::compile(*json);
     if (!net) return fail(std::move(net.error()));

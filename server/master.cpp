@@ -4,12 +4,16 @@
 #include "base/log.hpp"
 #include "blobstore/file_store.hpp"
 #include "engine/data_directory.hpp"
+#include "server/answers.hpp"
 #include "server/api.hpp"
 #include "server/auth.hpp"
+#include "server/idempotency.hpp"
+#include "server/open_files.hpp"
 #include "server/openapi.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <future>
 #include <unistd.h>
@@ -34,6 +38,7 @@ struct Master::Parts {
     std::unique_ptr<engine::Engine> engine;
     std::unique_ptr<base::WorkerPool> workers;
     std::unique_ptr<base::WorkerPool> checks;
+    std::unique_ptr<Answers> answers;
     std::unique_ptr<Api> api;
     http::Router router;
     std::unique_ptr<http::Server> http;
@@ -130,6 +135,9 @@ Result<void> open_http(const Master::Options& options, auto& parts) {
     if (!executor) return fail(std::move(executor.error()));
     parts.workers = std::make_unique<base::WorkerPool>(2);
     parts.checks = std::make_unique<base::WorkerPool>(1);
+    auto answers = Answers::open(parts.directory.path() / "answers", {});
+    if (!answers) return fail(std::move(answers.error()));
+    parts.answers = std::move(*answers);
     parts.api = std::make_unique<Api>(
         *parts.engine,
         parts.catalog,
@@ -138,6 +146,7 @@ Result<void> open_http(const Master::Options& options, auto& parts) {
         *parts.workers,
         *parts.checks,
         *parts.snapshots,
+        *parts.answers,
         options.durability == engine::Durability::sync ? "sync" : "relaxed"
     );
     Api& api = *parts.api;
@@ -159,14 +168,19 @@ Result<void> open_http(const Master::Options& options, auto& parts) {
           add_backup_routes}) {
         add(parts.router, api);
     }
+    parts.router.set_around(answer_once(api));
     parts.router.set_guard(guard_of({std::move(*admin), std::move(*executor)}));
     api.backups = parts.directory.path() / "backups";
     api.openapi = [document = openapi_document(parts.router)] { return document; };
+    http::ServerLimits limits;
+    limits.connections_max = connections_for(raise_open_files(), limits.connections_max);
+    limits.peer_connections_max = std::max<std::size_t>(limits.connections_max / 2, 1);
     auto http = http::Server::start(
         {.host = options.host,
          .port = options.port,
          .tls = options.tls,
          .io_threads = 2,
+         .limits = limits,
          .served =
              [&api](const http::Served&) { api.requests.fetch_add(1, std::memory_order_relaxed); }},
         parts.router
@@ -213,6 +227,7 @@ void Master::stop() {
     if (parts_->http) parts_->http->stop(base::seconds(5));
     if (parts_->dispatcher) parts_->dispatcher->stop();
     if (parts_->engine) parts_->engine->stop();
+    parts_->answers.reset();
     parts_->checks.reset();
     parts_->workers.reset();
     std::error_code ignored;

@@ -1,8 +1,9 @@
+#include "http/range.hpp"
 #include "server/api.hpp"
+#include "server/idempotency.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <charconv>
 #include <fmt/format.h>
 
 namespace server {
@@ -38,6 +39,19 @@ Result<base::Digest> digest_of(const http::Request& request) {
     );
 }
 
+using UploadPtr = std::shared_ptr<blobstore::Upload>;  // shared: a worker's task holds it too
+
+http::Task<http::Response> finish_upload(Api& api, UploadPtr upload) {
+    auto stat =
+        co_await on_worker<blobstore::BlobStat>(api, [upload]() -> Result<blobstore::BlobStat> {
+            auto done = upload->finish();
+            if (!done) return fail(std::move(done.error()));
+            return done->stat;
+        });
+    if (!stat) co_return http::error_response(stat.error());
+    co_return created(blob_view(*stat), "/api/blobs/" + base::blob_urn(stat->digest));
+}
+
 http::Task<http::Response> put_blob(Api& api, http::Request request, http::BodyReader body) {
     if (auto known = request.query.only({"sha256"}); !known)
         co_return http::error_response(known.error());
@@ -51,17 +65,18 @@ http::Task<http::Response> put_blob(Api& api, http::Request request, http::BodyR
                 base::Error{ErrorCode::validation, "sha256 must be 64 hex digits", {}, {}}
             );
     }
-    using UploadPtr = std::shared_ptr<blobstore::Upload>;  // shared: a worker's task holds it too
     auto upload = co_await on_worker<UploadPtr>(api, [&api, options]() -> Result<UploadPtr> {
         auto made = api.blobs.upload(options);
         if (!made) return fail(std::move(made.error()));
         return UploadPtr(std::move(*made));
     });
     if (!upload) co_return http::error_response(upload.error());
+    base::Sha256 hasher;
     for (;;) {
         auto piece = co_await body.next();
         if (!piece) co_return http::error_response(piece.error());
         if (piece->empty()) break;
+        if (request.headers.find("Idempotency-Key")) hasher.update(*piece);
         auto added = co_await on_worker<bool>(
             api,
             [held = *upload, bytes = std::move(*piece)]() -> Result<bool> {
@@ -72,66 +87,48 @@ http::Task<http::Response> put_blob(Api& api, http::Request request, http::BodyR
         );
         if (!added) co_return http::error_response(added.error());
     }
-    auto stat = co_await on_worker<blobstore::BlobStat>(
-        api,
-        [held = *upload]() -> Result<blobstore::BlobStat> {
-            auto done = held->finish();
-            if (!done) return fail(std::move(done.error()));
-            return done->stat;
-        }
-    );
-    if (!stat) co_return http::error_response(stat.error());
-    co_return created(blob_view(*stat), "/api/blobs/" + base::blob_urn(stat->digest));
+    // Only now it is known what was asked; what was asked before is answered without a second blob.
+    co_return co_await answer_stream_once(api, request, hasher.finish(), [&api, held = *upload] {
+        return finish_upload(api, held);
+    });
 }
 
 http::Task<http::Response> get_blob(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     const auto digest = digest_of(request);
     if (!digest) co_return http::error_response(digest.error());
-    std::optional<blobstore::Range> range;
-    if (const auto header = request.headers.find("Range");
-        header && header->starts_with("bytes=")) {
-        const std::string_view text = header->substr(6);
-        blobstore::Range asked;
-        const auto [dash, error] =
-            std::from_chars(text.data(), text.data() + text.size(), asked.offset);
-        if (error != std::errc{} || dash == text.data() + text.size() || *dash != '-') {
-            co_return http::error_response(
-                base::Error{ErrorCode::validation, "Range must be bytes=A-B or bytes=A-", {}, {}}
-            );
-        }
-        std::uint64_t last = 0;
-        const auto [end, failed] = std::from_chars(dash + 1, text.data() + text.size(), last);
-        if (failed == std::errc{} && end == text.data() + text.size() && last >= asked.offset)
-            asked.length = last - asked.offset + 1;
-        range = asked;
-    }
     struct Opened {
-        blobstore::BlobStat stat;
+        http::RangeAsked range;
+        std::uint64_t size = 0;
         std::shared_ptr<blobstore::Reader> reader;  // shared: the stream outlives this call
     };
-    auto opened =
-        co_await on_worker<Opened>(api, [&api, digest = *digest, range]() -> Result<Opened> {
-            auto stat = api.blobs.stat(digest);
-            if (!stat) return fail(std::move(stat.error()));
-            auto reader = range ? api.blobs.read_range(digest, *range) : api.blobs.read(digest);
+    const std::string etag = '"' + digest->hex() + '"';
+    auto opened = co_await on_worker<Opened>(
+        api,
+        [&api, &request, digest = *digest, etag]() -> Result<Opened> {
+            const auto stat = api.blobs.stat(digest);
+            if (!stat) return fail(stat.error());
+            const auto range = http::range_of(request, stat->size, etag);
+            if (range.kind == http::RangeAsked::Kind::unsatisfiable)
+                return Opened{range, stat->size, nullptr};
+            auto reader = range.kind == http::RangeAsked::Kind::part
+                              ? api.blobs.read_range(digest, {range.offset, range.length})
+                              : api.blobs.read(digest);
             if (!reader) return fail(std::move(reader.error()));
-            return Opened{*stat, std::shared_ptr<blobstore::Reader>(std::move(*reader))};
-        });
+            return Opened{
+                range, stat->size, std::shared_ptr<blobstore::Reader>(std::move(*reader))
+            };
+        }
+    );
     if (!opened) co_return http::error_response(opened.error());
+    if (!opened->reader) co_return http::range_error(opened->size);
     http::Response response;
     response.headers.set("Content-Type", "application/octet-stream");
-    if (range) {
+    response.headers.set("Accept-Ranges", "bytes");
+    response.headers.set("ETag", etag);
+    if (opened->range.kind == http::RangeAsked::Kind::part) {
         response.status = 206;
-        response.headers.set(
-            "Content-Range",
-            fmt::format(
-                "bytes {}-{}/{}",
-                range->offset,
-                range->offset + opened->reader->size() - 1,
-                opened->stat.size
-            )
-        );
+        response.headers.set("Content-Range", http::content_range(opened->range, opened->size));
     }
     response.stream = http::stream_of(
         http::pieces_from([reader = opened->reader]() -> Result<std::string> {

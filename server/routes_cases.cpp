@@ -73,7 +73,7 @@ http::Task<http::Response> start_one_case(Api& api, http::Request request) {
     if (!wait) co_return http::error_response(wait.error());
     auto asker = asker_of(request);
     if (!asker) co_return http::error_response(asker.error());
-    const auto input = json_body(request);
+    const auto input = co_await json_body(api, request);
     if (!input) co_return http::error_response(input.error());
     const std::string model = request.parameter("m");
     // A case can only be started where a net is: this makes no model.

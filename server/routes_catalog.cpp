@@ -149,20 +149,12 @@ http::Task<Result<std::string>> as_of_item(
         return engine::seq_at(api.engine.log(), model, *at);
     });
     if (!seq) co_return fail(std::move(seq.error()));
-    auto past = co_await http::await_callback<Result<engine::Engine::Past>>(
-        http::WaitLimits{},
-        [&](http::Completion<Result<engine::Engine::Past>> done) {
-            api.engine.as_of(model, *seq, [done](Result<engine::Engine::Past> result) {
-                done(std::move(result));
-            });
-        }
-    );
-    if (!past) co_return fail(ErrorCode::overloaded, "the master is stopping", "try again later");
-    if (!*past) co_return fail(std::move(past->error()));
-    auto item = item_in_past(***past, id);
+    const auto past = co_await model_after(api, model, *seq);
+    if (!past) co_return fail(past.error());
+    auto item = item_in_past(**past, id);
     if (item || model == catalog::global_model) co_return item;
     // Not local then: the global catalog at the time of that record.
-    const std::string at = base::rfc3339((**past)->state().ts);
+    const std::string at = base::rfc3339((*past)->state().ts);
     co_return co_await as_of_item(api, std::string(catalog::global_model), std::move(id), at);
 }
 
@@ -223,7 +215,7 @@ http::Task<http::Response> register_script(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     auto asker = asker_of(request);
     if (!asker) co_return http::error_response(asker.error());
-    const auto body = json_body(request);
+    const auto body = co_await json_body(api, request);
     if (!body) co_return http::error_response(body.error());
     auto script = catalog::read_script_registration(*body);
     if (!script) co_return http::error_response(script.error());
@@ -260,7 +252,11 @@ http::Task<http::Response> register_script(Api& api, http::Request request) {
             if (made) made->changed = open.state().seq != before;
             return made;
         },
-        [item_now](const engine::Model&, base::Seq) { return item_now(); }
+        [id](const engine::Model& then, base::Seq) -> Result<Registered> {
+            auto item = item_in_past(then, id);
+            if (!item) return fail(std::move(item.error()));
+            return Registered{std::move(*item), true};
+        }
     );
     if (!answer) co_return http::error_response(answer.error());
     if (!answer->changed) co_return http::json_response(200, std::move(answer->item));

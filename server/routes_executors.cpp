@@ -1,3 +1,4 @@
+#include "http/range.hpp"
 #include "jobs/routes.hpp"
 #include "jobs/sync.hpp"
 #include "server/api.hpp"
@@ -23,7 +24,7 @@ http::Task<http::Response> sync_executor(Api& api, http::Request request) {
             ErrorCode::validation, fmt::format("'{}' is no name for an executor", executor), {}, {}
         });
     }
-    const auto body = base::parse_json(request.body, {.bytes_max = jobs::sync_body_bytes_max});
+    const auto body = co_await json_body(api, request);
     if (!body) co_return http::error_response(body.error());
     auto said = jobs::sync_request_from_json(*body);
     if (!said) co_return http::error_response(said.error());
@@ -98,28 +99,6 @@ http::Task<http::Response> take_output(Api& api, http::Request request) {
     }));
 }
 
-struct ByteRange {
-    std::size_t from = 0;
-    std::size_t to = 0;  // one past the last
-};
-
-// `bytes=A-B` or `bytes=A-`; anything else asks for all.
-std::optional<ByteRange> range_of(const http::Request& request, std::size_t size) {
-    const auto header = request.headers.find("Range");
-    if (!header || !header->starts_with("bytes=")) return std::nullopt;
-    const std::string_view text = header->substr(6);
-    ByteRange range{0, size};
-    const auto [dash, error] = std::from_chars(text.data(), text.data() + text.size(), range.from);
-    if (error != std::errc{} || dash == text.data() + text.size() || *dash != '-' ||
-        range.from >= size)
-        return std::nullopt;
-    std::size_t last = 0;
-    const auto [end, failed] = std::from_chars(dash + 1, text.data() + text.size(), last);
-    if (failed == std::errc{} && end == text.data() + text.size())
-        range.to = std::min(size, last + 1);
-    return range;
-}
-
 http::Task<http::Response> give_content(Api& api, http::Request request) {
     if (auto known = request.query.only({"fencing"}); !known)
         co_return http::error_response(known.error());
@@ -140,16 +119,15 @@ http::Task<http::Response> give_content(Api& api, http::Request request) {
          digest = *digest] { return api.dispatcher.content(id, {lease}, fencing, digest); }
     );
     if (!bytes) co_return http::error_response(bytes.error());
-    const auto range = range_of(request, bytes->size());
+    using Kind = http::RangeAsked::Kind;
+    const auto range = http::range_of(request, bytes->size(), "");
+    if (range.kind == Kind::unsatisfiable) co_return http::range_error(bytes->size());
     http::Response response;
     response.headers.set("Content-Type", "application/octet-stream");
-    if (range) {
+    if (range.kind == Kind::part) {
         response.status = 206;
-        response.headers.set(
-            "Content-Range",
-            fmt::format("bytes {}-{}/{}", range->from, range->to - 1, bytes->size())
-        );
-        response.body = bytes->substr(range->from, range->to - range->from);
+        response.headers.set("Content-Range", http::content_range(range, bytes->size()));
+        response.body = bytes->substr(range.offset, range.length);
     } else {
         response.body = std::move(*bytes);
     }

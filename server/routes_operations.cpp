@@ -74,7 +74,7 @@ http::Task<http::Response> abandon_operation(Api& api, http::Request request) {
     const auto id = id_of(request, "o", &base::operation_id);
     auto asker = asker_of(request);
     if (!id || !asker) co_return http::error_response(!id ? id.error() : asker.error());
-    const auto body = json_body(request);
+    const auto body = co_await json_body(api, request);
     if (!body) co_return http::error_response(body.error());
     auto reason = read_reason(*body);
     if (!reason) co_return http::error_response(reason.error());

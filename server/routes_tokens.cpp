@@ -86,7 +86,7 @@ http::Task<http::Response> put_token(Api& api, http::Request request, bool share
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     auto asker = asker_of(request);
     if (!asker) co_return http::error_response(asker.error());
-    const auto body = json_body(request);
+    const auto body = co_await json_body(api, request);
     if (!body) co_return http::error_response(body.error());
     auto tokens = read_tokens(*body);
     if (!tokens) co_return http::error_response(tokens.error());

@@ -184,7 +184,7 @@ http::Task<http::Response> claim_work(Api& api, http::Request request, bool any)
         co_return http::error_response(known.error());
     const auto wait = wait_of(request);
     auto asker = asker_of(request);
-    const auto body = json_body(request);
+    const auto body = co_await json_body(api, request);
     if (!wait || !asker || !body)
         co_return http::error_response(
             !wait    ? wait.error()
@@ -256,7 +256,7 @@ http::Task<http::Response> act(Api& api, http::Request request, std::string clai
 }
 
 http::Task<http::Response> heartbeat(Api& api, http::Request request) {
-    const auto json = json_body(request);
+    const auto json = co_await json_body(api, request);
     if (!json) co_return http::error_response(json.error());
     Body body(*json, {"claim", "lease", "steps", "note"});
     auto claim = body.text("claim", true);
@@ -276,7 +276,7 @@ http::Task<http::Response> heartbeat(Api& api, http::Request request) {
 }
 
 http::Task<http::Response> release(Api& api, http::Request request) {
-    const auto json = json_body(request);
+    const auto json = co_await json_body(api, request);
     if (!json) co_return http::error_response(json.error());
     Body body(*json, {"claim", "reason"});
     auto claim = body.text("claim", true);
@@ -307,7 +307,7 @@ http::Task<http::Response> finish(
 }
 
 http::Task<http::Response> complete(Api& api, http::Request request) {
-    const auto json = json_body(request);
+    const auto json = co_await json_body(api, request);
     if (!json) co_return http::error_response(json.error());
     Body body(*json, {"claim", "result", "steps"});
     auto claim = body.text("claim", true);
@@ -323,7 +323,7 @@ http::Task<http::Response> complete(Api& api, http::Request request) {
 }
 
 http::Task<http::Response> fail_work(Api& api, http::Request request) {
-    const auto json = json_body(request);
+    const auto json = co_await json_body(api, request);
     if (!json) co_return http::error_response(json.error());
     Body body(*json, {"claim", "code", "message", "steps"});
     auto claim = body.text("claim", true);

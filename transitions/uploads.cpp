@@ -56,7 +56,7 @@ Result<Uploads::State> Uploads::finish(Stream& stream, const Chunk& chunk) {
     if (!done) return fail(std::move(done.error()));
     if (done->stat.digest != *chunk.sha256 || size != chunk.size) {
         return fail(
-            ErrorCode::tamper,
+            ErrorCode::conflict,
             fmt::format(
                 "{} bytes of sha256 {} came, not what was announced", size, done->stat.digest.hex()
             ),

@@ -90,6 +90,12 @@ base::Result<Case> read_case(const base::Json& given, std::size_t index) {
     return made;
 }
 
+std::string shown(const base::Result<Value>& value) {
+    if (!value) return value.error().message;
+    const auto typed = to_typed(*value);
+    return typed ? typed->dump() : typed.error().message;
+}
+
 base::Result<Value> outcome(const Case& given) {
     const auto program = Program::compile(given.expression, given.scope, given.options);
     if (!program) return std::unexpected(program.error());
@@ -116,8 +122,8 @@ base::Result<ConformanceResult> run_cases(const base::Json& cases) {
         result.failures.push_back({
             given->name,
             given->expression,
-            given->wanted ? to_typed(*given->wanted).dump() : "an error",
-            got ? to_typed(*got).dump() : got.error().message,
+            given->wanted ? shown(*given->wanted) : "an error",
+            shown(got),
         });
     }
     return result;

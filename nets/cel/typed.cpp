@@ -103,53 +103,109 @@ base::Result<Value> text_from_typed(
     return malformed(typed);
 }
 
+// The length of a scalar's text, about.
+std::size_t text_bytes(const Value& value) {
+    if (value.is(Kind::string) || value.is(Kind::type)) return value.text().size();
+    return value.is(Kind::bytes) ? 2 * value.text().size() : 0;
+}
+
+class TypedWriter {
+public:
+    explicit TypedWriter(const WriteLimits& limits) : limits_(limits) {}
+
+    base::Result<base::Json> write(const Value& value, std::size_t depth) {
+        bytes_ += bytes_of_an_object + text_bytes(value);
+        if (bytes_ > limits_.bytes_max) {
+            return base::fail(
+                base::ErrorCode::limit,
+                fmt::format("the value is over {} bytes as typed JSON", limits_.bytes_max)
+            );
+        }
+        if (depth > limits_.depth_max) {
+            return base::fail(
+                base::ErrorCode::limit,
+                fmt::format("the value is nested over {} deep", limits_.depth_max)
+            );
+        }
+        if (value.is(Kind::list)) return write_list(value, depth);
+        if (value.is(Kind::map)) return write_map(value, depth);
+        if (value.is(Kind::optional)) return write_optional(value, depth);
+        return scalar(value);
+    }
+
+private:
+    /// {"type":"int","value":""}
+    static constexpr std::size_t bytes_of_an_object = 25;
+
+    static base::Json object(const Value& value) { return {{"type", typed_name(value.kind())}}; }
+
+    static base::Json scalar(const Value& value) {
+        base::Json typed = object(value);
+        if (value.is(Kind::boolean)) {
+            typed["value"] = value.as_boolean();
+        } else if (value.is(Kind::integer)) {
+            typed["value"] = fmt::format("{}", value.as_integer());
+        } else if (value.is(Kind::uinteger)) {
+            typed["value"] = fmt::format("{}", value.as_uinteger());
+        } else if (value.is(Kind::real)) {
+            typed["value"] = real_text(value.as_real());
+        } else if (value.is(Kind::string) || value.is(Kind::type)) {
+            typed["value"] = value.text();
+        } else if (value.is(Kind::bytes)) {
+            typed["hex"] = hex(value.text());
+        } else if (value.is(Kind::timestamp)) {
+            typed["value"] = timestamp_text(value.as_span());
+        } else if (value.is(Kind::duration)) {
+            typed["value"] = duration_text(value.as_span());
+        }
+        return typed;
+    }
+
+    base::Result<base::Json> write_list(const Value& value, std::size_t depth) {
+        base::Json typed = object(value);
+        auto& list = typed["value"] = base::Json::array();
+        for (std::size_t i = 0; i < value.size(); ++i) {
+            auto element = write(value.at(i), depth + 1);
+            if (!element) return element;
+            list.push_back(std::move(*element));
+        }
+        return typed;
+    }
+
+    base::Result<base::Json> write_map(const Value& value, std::size_t depth) {
+        base::Json typed = object(value);
+        auto& list = typed["value"] = base::Json::array();
+        for (const auto& [key, member] : value.entries()) {
+            auto typed_key = write(key, depth + 1);
+            if (!typed_key) return typed_key;
+            auto typed_member = write(member, depth + 1);
+            if (!typed_member) return typed_member;
+            base::Json pair = base::Json::array();
+            pair.push_back(std::move(*typed_key));
+            pair.push_back(std::move(*typed_member));
+            list.push_back(std::move(pair));
+        }
+        return typed;
+    }
+
+    base::Result<base::Json> write_optional(const Value& value, std::size_t depth) {
+        base::Json typed = object(value);
+        typed["value"] = base::Json();
+        if (!value.inner()) return typed;
+        auto inner = write(*value.inner(), depth + 1);
+        if (!inner) return inner;
+        typed["value"] = std::move(*inner);
+        return typed;
+    }
+
+    const WriteLimits& limits_;
+    std::size_t bytes_ = 0;
+};
+
 }  // namespace
 
-base::Json to_typed(const Value& value) {
-    base::Json typed = {{"type", typed_name(value.kind())}};
-    switch (value.kind()) {
-        case Kind::null:
-            break;
-        case Kind::boolean:
-            typed["value"] = value.as_boolean();
-            break;
-        case Kind::integer:
-            typed["value"] = fmt::format("{}", value.as_integer());
-            break;
-        case Kind::uinteger:
-            typed["value"] = fmt::format("{}", value.as_uinteger());
-            break;
-        case Kind::real:
-            typed["value"] = real_text(value.as_real());
-            break;
-        case Kind::string:
-        case Kind::type:
-            typed["value"] = value.text();
-            break;
-        case Kind::bytes:
-            typed["hex"] = hex(value.text());
-            break;
-        case Kind::list:
-            typed["value"] = base::Json::array();
-            for (std::size_t i = 0; i < value.size(); ++i)
-                typed["value"].push_back(to_typed(value.at(i)));
-            break;
-        case Kind::map:
-            typed["value"] = base::Json::array();
-            for (const auto& [key, member] : value.entries())
-                typed["value"].push_back(base::Json::array({to_typed(key), to_typed(member)}));
-            break;
-        case Kind::timestamp:
-            typed["value"] = timestamp_text(value.as_span());
-            break;
-        case Kind::duration:
-            typed["value"] = duration_text(value.as_span());
-            break;
-        case Kind::optional:
-            typed["value"] = value.inner() ? to_typed(*value.inner()) : base::Json();
-            break;
-    }
-    return typed;
+base::Result<base::Json> to_typed(const Value& value, const WriteLimits& limits) {
+    return TypedWriter(limits).write(value, 0);
 }
 
 base::Result<Value> from_typed(const base::Json& typed) {

@@ -10,8 +10,9 @@ namespace nets::cel {
 
 /// A value as JSON that keeps its kind, as the conformance cases write it: {"type": "int", "value":
 /// "42"}. Numbers are text; bytes are `hex`; a list's value is a list of such objects, a map's a
-/// list of pairs of them; an optional's is one of them or null.
-base::Json to_typed(const Value& value);
+/// list of pairs of them; an optional's is one of them or null. A value may hold the same list many
+/// times over: what would exceed `limits` (its text and, for each value, some bytes) is `limit`.
+base::Result<base::Json> to_typed(const Value& value, const WriteLimits& limits = {});
 base::Result<Value> from_typed(const base::Json& typed);
 
 /// Equal in value and in kind, all the way down; NaN is the same as NaN, 0.0 not as -0.0.

@@ -363,3 +363,62 @@ TEST_CASE("formats are notes, unless they are to be checked") {
         CHECK(schema.validate(base::Json(7)));
     }
 }
+
+namespace {
+
+// How many steps a validation takes, found by its limit: no clock.
+std::uint64_t steps_of(const std::string& schema, const base::Json& value) {
+    std::uint64_t refused = 0;
+    std::uint64_t enough = 1'000'000'000;
+    while (refused + 1 < enough) {
+        const std::uint64_t between = refused + (enough - refused) / 2;
+        base::SchemaOptions options;
+        options.limits.steps_max = between;
+        const auto made = base::Schema::compile(json(schema), options);
+        REQUIRE(made);
+        const auto valid = made->validate(value);
+        const bool limited = !valid && valid.error().code == base::ErrorCode::limit;
+        (limited ? refused : enough) = between;
+    }
+    return enough;
+}
+
+}  // namespace
+
+TEST_CASE("a pattern costs steps for each byte it reads, and more the larger it is") {
+    const std::string name(64'000, 'a');
+    const auto value = [&](std::size_t bytes) { return base::Json(name.substr(0, bytes)); };
+    const std::string small = R"({"pattern": "a"})";
+    const std::string large = R"({"pattern": "(a|b){200}c"})";
+    CHECK(steps_of(small, value(64'000)) >= 2 * steps_of(small, value(32'000)) - 10);
+    CHECK(steps_of(large, value(64'000)) >= 2 * steps_of(large, value(32'000)) - 10);
+    CHECK(steps_of(large, value(64'000)) > 20 * steps_of(small, value(64'000)));
+    const base::Json member = {{name, 1}};
+    CHECK(
+        steps_of(R"({"patternProperties": {"(a|b){200}c": true}})", member) >
+        20 * steps_of(R"({"patternProperties": {"a": true}})", member)
+    );
+    // As many patterns as there are, each reads the text.
+    CHECK(
+        steps_of(
+            R"({"allOf": [{"pattern": "(a|b){200}c"}, {"pattern": "(a|b){201}c"}]})", value(64'000)
+        ) >= 2 * steps_of(large, value(64'000))
+    );
+}
+
+TEST_CASE("the patterns of a schema together have a limit, and the first beyond it is named") {
+    base::Json schema = {{"properties", base::Json::object()}};
+    for (int i = 0; i < 50; ++i)
+        schema["properties"]["p" + std::to_string(10 + i)] = {
+            {"pattern", "(abcdefghij){" + std::to_string(100 + i) + "}"}
+        };
+    base::SchemaOptions options;
+    options.limits.pattern_instructions_max = 20'000;
+    const auto made = base::Schema::compile(schema, options);
+    REQUIRE_FALSE(made);
+    REQUIRE(made.error().details.size() == 1);
+    CHECK(made.error().details[0].code == base::ErrorCode::limit);
+    CHECK(made.error().details[0].pointer.starts_with("/properties/p"));
+    options.limits.pattern_instructions_max = 200'000;
+    CHECK(base::Schema::compile(schema, options));
+}

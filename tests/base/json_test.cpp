@@ -62,3 +62,21 @@ TEST_CASE("a hostile document is refused before it costs memory or stack") {
     CHECK(parse_json(std::string(128, '[') + std::string(128, ']')));
     CHECK_FALSE(parse_json(std::string(129, '[') + std::string(129, ']')));
 }
+
+TEST_CASE("a document has as many values as its limit, and not one more") {
+    const auto code = [](std::string_view text, std::size_t nodes_max) {
+        const auto value = parse_json(text, {.nodes_max = nodes_max});
+        return value ? std::string("read") : std::string(base::name(value.error().code));
+    };
+    // Each of these has four values, the outermost counted too.
+    for (const char* text : {"[[],[],[]]", R"({"a":1,"b":"x","c":null})", "[[[[]]]]", "[1,[2]]"}) {
+        CHECK_MESSAGE(code(text, 4) == "read", text);
+        CHECK_MESSAGE(code(text, 3) == "too_large", text);
+    }
+    std::string many = "[";
+    for (std::size_t i = 0; i < base::outside_limits.nodes_max; ++i)
+        many += "[],";
+    many += "0]";
+    CHECK_FALSE(parse_json(many, base::outside_limits));
+    CHECK(parse_json(many));
+}

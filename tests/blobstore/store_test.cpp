@@ -117,7 +117,7 @@ TEST_CASE("an upload of other bytes than expected is refused as tampered") {
     REQUIRE((*upload)->append("wrong"));
     const auto finished = (*upload)->finish();
     REQUIRE_FALSE(finished);
-    CHECK(finished.error().code == base::ErrorCode::tamper);
+    CHECK(finished.error().code == base::ErrorCode::validation);
     CHECK(finished.error().message.find(base::sha256("right").hex()) != std::string::npos);
     CHECK_FALSE(f.exists(base::sha256("wrong")));
     CHECK(f.temporary_files() == 0);

@@ -62,3 +62,19 @@ TEST_CASE("eval counts the cases of a file that pass and names the others") {
     CHECK(cli::eval_cases(file, true).exit_code == cli::eval_refused);
     CHECK(cli::eval_cases(folder.path() / "absent.json", false).exit_code == cli::eval_refused);
 }
+
+TEST_CASE("eval writes no more than the master would, however often a value holds the same list") {
+    // Doubles with each level: 2^40 values, in 41 lists.
+    std::string expression = "[1]";
+    for (int i = 0; i < 40; ++i)
+        expression = "[" + expression + "].map(x, [x, x])[0]";
+    for (const bool json : {false, true}) {
+        const auto printed = cli::eval_expression(expression, "", json);
+        CHECK(printed.exit_code == cli::eval_failed);
+        CHECK((printed.out + printed.err).contains("over 16777216 bytes"));
+    }
+    std::string many = R"({"a": [0)";
+    for (std::size_t i = 0; i < base::outside_limits.nodes_max; ++i)
+        many += ",0";
+    CHECK(cli::eval_expression("1", many + "]}", false).exit_code == cli::eval_refused);
+}

@@ -101,7 +101,7 @@ TEST_CASE("S5: a dead letter is not redriven into a full place") {
     m.put("n", "one", "2");
     const auto refused = engine::redrive(m.model, letter, m.asker());
     REQUIRE_FALSE(refused.has_value());
-    CHECK(refused.error().code == base::ErrorCode::overloaded);
+    CHECK(refused.error().code == base::ErrorCode::conflict);
 }
 
 TEST_CASE("S5: a case that waits for room holds back no case whose tokens go elsewhere") {

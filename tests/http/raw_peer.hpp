@@ -16,8 +16,12 @@ namespace http_test {
 /// A peer that sends what it likes, for what a well-behaved client would not send.
 class RawPeer {
 public:
-    explicit RawPeer(std::uint16_t port) : socket_(context_) {
-        socket_.connect({boost::asio::ip::make_address("127.0.0.1"), port});
+    /// `from`: one of this machine's addresses, each another peer to the server.
+    explicit RawPeer(std::uint16_t port, const char* from = "127.0.0.1") : socket_(context_) {
+        namespace ip = boost::asio::ip;
+        socket_.open(ip::tcp::v4());
+        socket_.bind({ip::make_address(from), 0});
+        socket_.connect({ip::make_address("127.0.0.1"), port});
     }
     void send(std::string_view bytes) {
         boost::system::error_code ignored;
