@@ -144,7 +144,14 @@ void Dispatcher::prepare(
     std::move_only_function<void(Result<engine::Prepared>)> done
 ) {
     auto planned = plan(parts_.catalog, contracts_, model, request);
-    if (!planned) return done(fail(std::move(planned.error())));
+    if (!planned) {
+        auto& error = planned.error();
+        const auto stopped = engine_->stopped_by(catalog::global_model);
+        if (error.code == ErrorCode::unprepared && stopped) {
+            error.message += "; the global catalog cannot be read: " + stopped->message;
+        }
+        return done(fail(std::move(error)));
+    }
     auto call = readable_call_json(*planned);
     if (!call) return done(fail(std::move(call.error())));
     engine::Prepared prepared{
