@@ -1,5 +1,8 @@
 #include "catalog/catalog.hpp"
 
+#include "base/limits.hpp"
+#include "base/log.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -72,17 +75,25 @@ bool wanted(const Item& item, const Query& query) {
 
 void Catalog::opened(const engine::Model& model) {
     Local local;
-    each_token(model.state(), versions_place, [&](const places::Token& token) {
-        if (auto item = read_item(token.data.view(), token.id)) {
-            const std::string id = item->id;
-            local.versions[id].push_back(std::make_shared<const Item>(std::move(*item)));
-        }
+    const auto each_item = [&](std::string_view place, auto&& take) {
+        each_token(model.state(), place, [&](const places::Token& token) {
+            if (auto item = read_item(token.data.view(), token.id))
+                return take(std::make_shared<const Item>(std::move(*item)));
+            base::log_error(fmt::format(
+                "model '{}': token {} in '{}' is not an entry of a tool, and is left out",
+                model.state().model,
+                text(token.id),
+                place
+            ));
+        });
+    };
+    each_item(versions_place, [&](ItemPtr item) {
+        auto& versions = local.versions[item->id];
+        versions.push_back(std::move(item));
     });
-    each_token(model.state(), catalog_place, [&](const places::Token& token) {
-        if (auto item = read_item(token.data.view(), token.id)) {
-            const std::string id = item->id;
-            local.items[id] = std::make_shared<const Item>(std::move(*item));
-        }
+    each_item(catalog_place, [&](ItemPtr item) {
+        auto& current = local.items[item->id];
+        current = std::move(item);
     });
     models_.with([&](auto& models) {
         if (local.items.empty() && local.versions.empty()) {
@@ -205,6 +216,20 @@ Result<ItemPtr> Catalog::record(
         label = next_version(*label);
     entry["version"] = *label;
     const std::string text = base::canonical(entry);
+    if (text.size() > base::limits::tool_entry_bytes_max) {
+        return fail(
+            ErrorCode::too_large,
+            fmt::format(
+                "the entry of tool '{}' has {} bytes; the limit is {}",
+                id,
+                text.size(),
+                base::limits::tool_entry_bytes_max
+            ),
+            "shorten its contract: schemas and examples"
+        );
+    }
+    auto read = read_item(text, {});
+    if (!read) return fail(ErrorCode::validation, fmt::format("tool '{}' has no entry", id));
     engine::Change change;
     change.type = current ? engine::EventType::tool_changed : engine::EventType::tool_registered;
     if (current) change.consumed.push_back(current->token);
@@ -212,7 +237,9 @@ Result<ItemPtr> Catalog::record(
     change.produced.emplace_back(std::string(versions_place), text);
     change.info = base::canonical(Json{{"toolId", id}, {"version", *label}, {"versionHash", hash}});
     const auto seq = engine::write(model, change, asker);
-    auto item = std::make_shared<const Item>(*read_item(text, {seq, 0}));
+    read->token = {seq, 0};
+    read->seq = seq;
+    const auto item = std::make_shared<const Item>(std::move(*read));
     models_.with([&](auto& models) {
         models[name].items[id] = item;
         models[name].versions[id].push_back(item);
@@ -221,7 +248,9 @@ Result<ItemPtr> Catalog::record(
 }
 
 std::string item_json(const Found& found) {
-    Json entry = *base::parse_json(found.item->entry);
+    // `read_item` read it before.
+    auto parsed = base::parse_json(found.item->entry, base::limits::stored);
+    Json entry = parsed && parsed->is_object() ? std::move(*parsed) : Json::object();
     entry["scope"] = found.global ? "global" : "local";
     entry["model"] = found.model;
     entry["shadowed"] = found.shadowed;

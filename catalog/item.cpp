@@ -1,5 +1,7 @@
 #include "catalog/item.hpp"
 
+#include "base/limits.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -62,7 +64,7 @@ std::string next_version(std::string_view label) {
 }
 
 std::optional<Item> read_item(std::string_view text, base::TokenId token) {
-    const auto entry = base::parse_json(text);
+    const auto entry = base::parse_json(text, base::limits::stored);
     if (!entry || !entry->is_object() || !entry->contains("id") || !entry->contains("binding")) {
         return std::nullopt;
     }

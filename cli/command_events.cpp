@@ -1,5 +1,5 @@
 #include "base/clock.hpp"
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "cli/command.hpp"
 #include "cli/stop_on_signal.hpp"
 #include "cli/table.hpp"
@@ -95,7 +95,7 @@ Outcome<Exit> follow(Context& context, MasterClient& master, const EventsOptions
         };
         call.headers.add("Accept", "text/event-stream");
         const auto ended = master.events(std::move(call), [&](const http::Event& event) {
-            const auto record = base::parse_json(event.data);
+            const auto record = base::parse_json(event.data, base::limits::stored);
             if (!record) return false;
             print_record(context, *record);
             std::fflush(stdout);

@@ -1,5 +1,6 @@
 #include "cli/master_client.hpp"
 
+#include "base/limits.hpp"
 #include "base/random.hpp"
 #include "http/status.hpp"
 #include "http/target.hpp"
@@ -100,7 +101,7 @@ base::Result<http::Response> MasterClient::events(
 }
 
 Outcome<base::Json> parsed(std::string_view answer) {
-    auto json = base::parse_json(answer, {.bytes_max = std::size_t{64} << 20U});
+    auto json = base::parse_json(answer, base::limits::stored);
     if (json) return std::move(*json);
     auto error = std::move(json.error());
     error.message = "the master's answer is no JSON: " + error.message;

@@ -86,13 +86,13 @@ Outcome<Json> audit_stopped(const std::filesystem::path& data, const AuditWish& 
     const auto options_of = [&](std::string_view model) {
         engine::AuditOptions options{.progress = wish.progress};
         if (model == wish.model.value_or("default")) options.anchor = anchor;
-        if (wish.state) {
-            auto& refold =
-                refolds.try_emplace(std::string(model), **log, snapshots, model).first->second;
-            options.visit = [&refold](const engine::StoredRecord& record, const Json&) {
-                return refold.visit(record);
-            };
-        }
+        using Derived = engine::Refold::Derived;
+        const auto derived = wish.state ? Derived::compared : Derived::left_alone;
+        auto& refold =
+            refolds.try_emplace(std::string(model), **log, snapshots, model, derived).first->second;
+        options.visit = [&refold](const engine::StoredRecord& record, const Json&) {
+            return refold.visit(record);
+        };
         return options;
     };
     auto audit = engine::verify_all(**log, options_of);
@@ -101,11 +101,8 @@ Outcome<Json> audit_stopped(const std::filesystem::path& data, const AuditWish& 
     bool ok = audit->unexplained.empty();
     for (const auto& report : audit->models) {
         if (wish.model && report.model != *wish.model) continue;
-        const auto refold = refolds.find(report.model);
-        models.push_back(report_json(
-            report,
-            refold == refolds.end() ? Json::array() : engine::refold_json(refold->second.findings())
-        ));
+        const auto& refold = refolds.at(report.model);
+        models.push_back(report_json(report, engine::refold_json(refold.findings())));
         ok = ok && models.back().at("ok").get<bool>();
     }
     if (wish.model && models.empty()) {

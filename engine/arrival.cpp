@@ -1,6 +1,6 @@
 #include "engine/arrival.hpp"
 
-#include "base/json.hpp"
+#include "base/limits.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ std::vector<base::ErrorDetail> arrival_faults(
     const places::Place& place, std::string_view data, std::string_view pointer
 ) {
     if (!place.schema) return {};
-    const auto value = base::parse_json(data);
+    const auto value = base::parse_json(data, base::limits::stored);
     if (!value) return {{std::string(pointer), value.error().code, value.error().message}};
     const auto fits = place.schema->validate(*value);
     if (fits) return {};

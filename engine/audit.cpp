@@ -1,5 +1,6 @@
 #include "engine/audit.hpp"
 
+#include "base/limits.hpp"
 #include "engine/chain.hpp"
 
 #include <nlohmann/json.hpp>
@@ -13,7 +14,11 @@ namespace engine {
 
 namespace {
 
-constexpr base::JsonLimits record_limits{.bytes_max = record_bytes_max, .depth_max = 160};
+// A record wraps its data a few times.
+constexpr base::JsonLimits record_limits{
+    .bytes_max = base::limits::stored.bytes_max,
+    .depth_max = base::limits::stored.depth_max + 16,
+};
 constexpr Seq progress_every = 10'000;
 
 bool positive_integer(const base::Json& value) {

@@ -1,17 +1,31 @@
 #include "engine/binding.hpp"
 
-#include "base/json.hpp"
+#include "base/limits.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <bit>
 #include <cmath>
+#include <fmt/format.h>
 #include <utility>
 
 namespace engine {
 
 using nets::FixedName;
 using places::Slot;
+
+namespace {
+
+base::Error unreadable_value(const base::Error& why) {
+    return {
+        base::ErrorCode::tamper,
+        fmt::format("a stored value cannot be read: {}", why.message),
+        "netwright audit verify",
+        {}
+    };
+}
+
+}  // namespace
 
 Scope::Scope(const State& state, const nets::Transition& rules)
     : state_(state), rules_(rules), values_(rules.name_count()), loaded_(rules.in.size()) {}
@@ -27,15 +41,18 @@ void Scope::bind(const Binding& binding, base::CaseId case_id) {
     set(FixedName::case_, nets::cel::Value::json(*kept_.back()));
 }
 
-const base::Json& Scope::keep(std::string_view text) {
-    auto parsed = base::parse_json(text);
-    base::check(parsed.has_value(), "what the engine stored reads back");
+nets::cel::Value Scope::stored(std::string_view json) {
+    auto parsed = base::parse_json(json, base::limits::stored);
+    if (!parsed) {
+        unreadable_ = unreadable_value(parsed.error());
+        return {};
+    }
     kept_.push_back(std::make_unique<base::Json>(std::move(*parsed)));
-    return *kept_.back();
+    return nets::cel::Value::json(*kept_.back());
 }
 
 void Scope::bind_text(std::size_t arc, std::string_view json) {
-    values_[arc] = nets::cel::Value::json(keep(json));
+    values_[arc] = stored(json);
     loaded_[arc] = true;
 }
 
@@ -44,8 +61,8 @@ void Scope::set(FixedName name, nets::cel::Value value) {
 }
 
 base::Result<void> Scope::set_json(FixedName name, std::string_view json) {
-    auto parsed = base::parse_json(json);
-    if (!parsed) return base::fail(std::move(parsed.error()));
+    auto parsed = base::parse_json(json, base::limits::stored);
+    if (!parsed) return base::fail(unreadable_value(parsed.error()));
     kept_.push_back(std::make_unique<base::Json>(std::move(*parsed)));
     set(name, nets::cel::Value::json(*kept_.back()));
     return {};
@@ -64,19 +81,19 @@ void Scope::load(std::size_t arc) {
     if (!rules_.in[arc].takes_list) {
         values_[arc] = {};
         if (tokens.empty()) return;  // an or-join went without it
-        values_[arc] = nets::cel::Value::json(keep(state_.store.token(tokens.front()).data.view()));
+        values_[arc] = stored(state_.store.token(tokens.front()).data.view());
         return;
     }
     std::vector<nets::cel::Value> elements;
     for (const Slot slot : tokens) {
-        elements.push_back(nets::cel::Value::json(keep(state_.store.token(slot).data.view())));
+        elements.push_back(stored(state_.store.token(slot).data.view()));
     }
     values_[arc] = nets::cel::Value::list(std::move(elements));
 }
 
 std::optional<std::string> classify(const nets::InputArc& arc, const places::Token& token) {
     if (!arc.where && !arc.key) return std::string{};
-    const auto data = base::parse_json(token.data.view());
+    const auto data = base::parse_json(token.data.view(), base::limits::stored);
     if (!data) return std::nullopt;
     const nets::cel::Value value = nets::cel::Value::json(*data);
     nets::cel::Budget budget;
@@ -123,7 +140,7 @@ std::uint64_t sortable(double value) {
 }  // namespace
 
 std::optional<std::string> rank(const nets::InputArc& arc, const places::Token& token) {
-    const auto data = base::parse_json(token.data.view());
+    const auto data = base::parse_json(token.data.view(), base::limits::stored);
     if (!data) return std::nullopt;
     const nets::cel::Value value = nets::cel::Value::json(*data);
     nets::cel::Budget budget;

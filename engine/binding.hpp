@@ -57,7 +57,8 @@ public:
     /// An arc's value given as canonical JSON (an operation's read arc).
     void bind_text(std::size_t arc, std::string_view json);
     void set(nets::FixedName name, nets::cel::Value value);
-    /// Canonical JSON becomes the value of the name; the text is copied.
+    /// Canonical JSON becomes the value of the name; the text is copied. `tamper` when it cannot be
+    /// read.
     base::Result<void> set_json(nets::FixedName name, std::string_view json);
 
     /// The values for a program or template that uses the names that `uses(i)` says.
@@ -71,6 +72,9 @@ public:
     /// The only token of the arc, when it is bound to one token and not to a list.
     [[nodiscard]] const places::Payload* payload(std::size_t arc) const;
     [[nodiscard]] std::size_t arcs() const { return rules_.in.size(); }
+    /// Why a value that an expression asked for could not be read from what is stored. It was null
+    /// for the expressions: nothing they came to counts.
+    [[nodiscard]] const std::optional<base::Error>& unreadable() const { return unreadable_; }
 
     [[nodiscard]] const State& state() const { return state_; }
 
@@ -78,7 +82,7 @@ public:
 
 private:
     void load(std::size_t arc);
-    const base::Json& keep(std::string_view text);
+    nets::cel::Value stored(std::string_view json);
 
     const State& state_;
     const nets::Transition& rules_;
@@ -86,6 +90,7 @@ private:
     std::vector<nets::cel::Value> values_;
     std::vector<bool> loaded_;
     std::vector<std::unique_ptr<base::Json>> kept_;
+    std::optional<base::Error> unreadable_;
 };
 
 /// Why a candidate cannot fire now.

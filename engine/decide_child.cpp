@@ -1,4 +1,4 @@
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/decisions.hpp"
 
 #include <nlohmann/json.hpp>
@@ -47,6 +47,12 @@ Result<std::string> result_of(const std::vector<const places::Token*>& tokens) {
     return list + "]";
 }
 
+std::optional<std::string> text_at(const base::Json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_string()) return std::nullopt;
+    return found->get<std::string>();
+}
+
 // Why a case failed: what its first dead letter says.
 base::Error failure_of(const State& state, const Case& over) {
     const places::Token* first = nullptr;
@@ -59,12 +65,12 @@ base::Error failure_of(const State& state, const Case& over) {
     base::Error error{ErrorCode::internal, "", {}, {}};
     std::string why = "it has dead letters";
     if (first != nullptr) {
-        const auto letter = base::parse_json(first->data.view());
+        const auto letter = base::parse_json(first->data.view(), base::limits::stored);
         if (letter && letter->is_object() && letter->contains("error")) {
-            const auto& said = letter->at("error");
-            error.code =
-                base::error_code_from_name(said.value("code", "")).value_or(ErrorCode::internal);
-            why = said.value("message", why);
+            const auto& quoted = letter->at("error");
+            error.code = base::error_code_from_name(text_at(quoted, "code").value_or(""))
+                             .value_or(ErrorCode::internal);
+            why = text_at(quoted, "message").value_or(why);
         }
     }
     error.message = fmt::format(
@@ -73,16 +79,30 @@ base::Error failure_of(const State& state, const Case& over) {
     return error;
 }
 
+// What the child case is to start with.
+Result<std::string> input_of(const Operation& operation) {
+    const auto call = base::parse_json(operation.call, base::limits::stored);
+    if (call && call->is_object() && call->contains("input"))
+        return base::canonical(call->at("input"));
+    return fail(
+        ErrorCode::tamper,
+        fmt::format(
+            "the stored call of operation {} cannot be read: {}",
+            text(operation.id),
+            call ? "it has no input" : call.error().message
+        ),
+        "netwright audit verify"
+    );
+}
+
 }  // namespace
 
 void Decisions::start_child(base::OperationId id) {
     const Operation& operation = *state().find_operation(id);
     const auto& rules = std::get<nets::ChildNet>(operation.rules().action);
-    const auto call = base::parse_json(operation.call);
-    base::check(call.has_value(), "what was prepared reads back");
-    auto event = case_start(
-        state(), rules.net, rules.version.value_or(""), base::canonical(call->at("input"))
-    );
+    const auto input = input_of(operation);
+    auto event = input ? case_start(state(), rules.net, rules.version.value_or(""), *input)
+                       : base::fail(input.error());
     if (!event) {
         settle({
             .operation = id,

@@ -1,4 +1,4 @@
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/decisions.hpp"
 #include "engine/room.hpp"
 
@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <utility>
 
 namespace engine {
@@ -61,17 +62,48 @@ Event claim_event(const State& state, const Model::Claim& claim, EventType type)
 
 }  // namespace
 
-std::string read_values(const State& state, const nets::Transition& rules, const Binding& binding) {
-    base::Json values = base::Json::object();
-    for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
-        if (rules.in[arc].kind != nets::ArcKind::read) continue;
-        base::Json list = base::Json::array();
-        for (const auto slot : binding.arcs[arc]) {
-            list.push_back(*base::parse_json(state.store.token(slot).data.view()));
+base::Result<std::string> read_values(
+    const State& state, const nets::Transition& rules, const Binding& binding
+) {
+    // By alias, as canonical JSON wants it.
+    std::map<std::string_view, std::size_t> arcs;
+    for (std::size_t arc = 0; arc < rules.in.size(); ++arc)
+        if (rules.in[arc].kind == nets::ArcKind::read) arcs.emplace(rules.in[arc].alias, arc);
+    if (arcs.empty()) return std::string{};
+    std::string values;
+    for (const auto& [alias, arc] : arcs) {
+        values += values.empty() ? '{' : ',';
+        base::append_canonical_string(values, alias);
+        values += ':';
+        const auto& tokens = binding.arcs[arc];
+        const bool list = rules.in[arc].takes_list;
+        if (list) values += '[';
+        if (!list && tokens.empty()) values += "null";
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            if (i != 0) values += ',';
+            values += state.store.token(tokens[i]).data.view();
+            if (values.size() > base::limits::rendered_bytes_max) break;
         }
-        values[rules.in[arc].alias] = rules.in[arc].takes_list ? std::move(list) : list.at(0);
+        if (list) values += ']';
+        if (values.size() <= base::limits::rendered_bytes_max) continue;
+        return base::fail(
+            base::ErrorCode::limit,
+            fmt::format(
+                "the tokens that the firing reads have more than {} bytes together",
+                base::limits::rendered_bytes_max
+            ),
+            "read fewer tokens, or put their bytes into blobs"
+        );
     }
-    return values.empty() ? std::string{} : base::canonical(values);
+    values += '}';
+    // The operation keeps them, and whoever ends it reads them.
+    const auto readable = base::parse_json(values, base::limits::stored);
+    if (readable) return values;
+    return base::fail(
+        base::ErrorCode::tamper,
+        fmt::format("a token that the firing reads cannot be read: {}", readable.error().message),
+        "netwright audit verify"
+    );
 }
 
 base::Result<std::string> effect_input(
@@ -96,19 +128,32 @@ base::Result<std::string> effect_input(
     base::check(source != nullptr, "the transition has an effect");
     std::string made;
     auto done = source->render(made, scope.values(*source), scope.budget);
+    if (scope.unreadable()) return base::fail(*scope.unreadable());
     if (!done) return base::fail(std::move(done.error()));
     return made;
 }
 
-void bind_values(Scope& scope, const nets::Transition& rules, std::string_view values) {
-    if (values.empty()) return;
-    const auto parsed = base::parse_json(values);
-    base::check(parsed.has_value(), "stored values read back");
+base::Result<void> bind_values(
+    Scope& scope, const nets::Transition& rules, std::string_view values
+) {
+    if (values.empty()) return {};
+    const auto parsed = base::parse_json(values, base::limits::stored);
+    if (!parsed || !parsed->is_object()) {
+        return base::fail(
+            base::ErrorCode::tamper,
+            fmt::format(
+                "the values that the firing read are stored in a form that cannot be read: {}",
+                parsed ? "not an object" : parsed.error().message
+            ),
+            "netwright audit verify"
+        );
+    }
     for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
         if (rules.in[arc].kind != nets::ArcKind::read) continue;
         const auto found = parsed->find(rules.in[arc].alias);
         if (found != parsed->end()) scope.bind_text(arc, base::canonical(*found));
     }
+    return {};
 }
 
 bool Decisions::claim(const Enabled& enabled) {
@@ -124,11 +169,16 @@ bool Decisions::claim(const Enabled& enabled) {
     }
     for (const auto place : made.room)
         state().store.hold_room(place);
-    made.values = read_values(state(), rules, enabled.binding);
+    auto values = read_values(state(), rules, enabled.binding);
     Scope scope(state(), rules);
     scope.bind(enabled.binding, enabled.binding.case_id);
     scope.set(FixedName::now, nets::cel::Value::timestamp(asker.now));
     auto input = effect_input(state(), rules, scope, enabled.binding);
+    if (values) {
+        made.values = std::move(*values);
+    } else {
+        input = base::fail(std::move(values.error()));
+    }
     const ClaimId id = next_claim();
     const auto times = overtaken().find(firing_key(made));
     made.holds_read = times != overtaken().end() && times->second >= overtaken_max;

@@ -1,10 +1,11 @@
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/decisions.hpp"
 #include "engine/room.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 // How operations end: by `out`, by the `fail` way or as a dead letter, as soon as there is room.
@@ -57,7 +58,8 @@ base::Result<Produced> made_of(
     const nets::Transition& rules = operation.rules();
     Scope scope(state, rules);
     scope.bind(binding, operation.case_id);
-    bind_values(scope, rules, operation.values);
+    if (auto bound = bind_values(scope, rules, operation.values); !bound)
+        return base::fail(std::move(bound.error()));
     scope.set(FixedName::now, nets::cel::Value::timestamp(answer.at));
     set_firing(scope, text(operation.id), rules.name);
     base::Result<void> set = scope.set_json(FixedName::result, answer.result);
@@ -118,18 +120,46 @@ Ending ending(
     return made;
 }
 
-// What the operation returned with, kept until there is room.
+// What the operation returned with, kept until there is room. When it cannot be read the operation
+// ends with that as its error.
 Answer kept_answer(const Operation& operation) {
     Answer answer{.at = operation.answered};
     if (operation.answer.empty()) {
         answer.error = operation.error;
         return answer;
     }
-    const auto parsed = base::parse_json(operation.answer);
-    base::check(parsed.has_value(), "a stored answer reads back");
-    answer.result = base::canonical(parsed->at("result"));
-    answer.meta = base::canonical(parsed->at("meta"));
+    const auto parsed = base::parse_json(operation.answer, base::limits::stored);
+    if (parsed && parsed->is_object() && parsed->contains("result") && parsed->contains("meta")) {
+        answer.result = base::canonical(parsed->at("result"));
+        answer.meta = base::canonical(parsed->at("meta"));
+        return answer;
+    }
+    const base::Error unreadable{
+        ErrorCode::tamper,
+        fmt::format(
+            "the result that was kept cannot be read: {}",
+            parsed ? "it has no result and meta" : parsed.error().message
+        ),
+        {},
+        {}
+    };
+    answer.error = error_json(unreadable, operation.attempt, {});
     return answer;
+}
+
+// What the `fail` outputs produce of the error in the event.
+base::Result<Produced> made_of_failure(
+    const State& state, const Event& event, const FailedFiring& firing, base::Timestamp now
+) {
+    Scope scope(state, firing.rules);
+    scope.bind(firing.binding, event.case_id);
+    if (auto bound = bind_values(scope, firing.rules, firing.values); !bound)
+        return base::fail(std::move(bound.error()));
+    scope.set(FixedName::now, nets::cel::Value::timestamp(now));
+    set_firing(scope, event.operation ? text(event.operation) : "", firing.rules.name);
+    if (auto set = scope.set_json(FixedName::error, event.error); !set)
+        return base::fail(std::move(set.error()));
+    return evaluate(*firing.rules.fail, firing.deployment, scope, event.case_id, now);
 }
 
 }  // namespace
@@ -139,13 +169,7 @@ void route_failure(
 ) {
     const base::Timestamp now = std::max(at, state.ts);
     if (firing.rules.fail) {
-        Scope scope(state, firing.rules);
-        scope.bind(firing.binding, event.case_id);
-        bind_values(scope, firing.rules, firing.values);
-        scope.set(FixedName::now, nets::cel::Value::timestamp(now));
-        set_firing(scope, event.operation ? text(event.operation) : "", firing.rules.name);
-        base::check(scope.set_json(FixedName::error, event.error).has_value(), "error is JSON");
-        auto produced = evaluate(*firing.rules.fail, firing.deployment, scope, event.case_id, now);
+        auto produced = made_of_failure(state, event, firing, now);
         if (produced) {
             event.produced = std::move(*produced);
             return;

@@ -1,9 +1,10 @@
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/decisions.hpp"
 #include "engine/room.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
@@ -12,14 +13,29 @@ namespace engine {
 using nets::FixedName;
 
 std::string error_json(const base::Error& error, std::uint32_t attempt, std::string_view details) {
-    base::Json value = {{"code", base::name(error.code)}, {"message", error.message}};
+    namespace limits = base::limits;
+    const auto text = [](const std::string& message) {
+        return limits::recordable_text(message, limits::error_message_bytes_max);
+    };
+    base::Json value = {{"code", base::name(error.code)}, {"message", text(error.message)}};
     if (attempt != 0) value["attempt"] = attempt;
     if (!details.empty()) {
-        value["details"] = *base::parse_json(details);
-    } else {
-        for (const auto& fault : error.details) {
-            value["details"].push_back({{"pointer", fault.pointer}, {"message", fault.message}});
-        }
+        auto parsed = base::parse_json(details);
+        value["details"] =
+            parsed ? std::move(*parsed) : base::Json{{"unreadable", text(parsed.error().message)}};
+        return base::canonical(value);
+    }
+    const std::size_t listed = std::min(error.details.size(), limits::error_details_max);
+    for (std::size_t i = 0; i < listed; ++i) {
+        const auto& fault = error.details[i];
+        value["details"].push_back(
+            {{"pointer", text(fault.pointer)}, {"message", text(fault.message)}}
+        );
+    }
+    if (listed < error.details.size()) {
+        value["details"].push_back(
+            {{"pointer", ""}, {"message", fmt::format("{} more", error.details.size() - listed)}}
+        );
     }
     return base::canonical(value);
 }
@@ -98,9 +114,12 @@ Immediate immediate(const Model& model, const Enabled& enabled, base::Timestamp 
     if (!produced) {
         event.error = error_json(produced.error(), 0, {});
         if (rules.fail) {
-            base::check(scope.set_json(FixedName::error, event.error).has_value(), "error is JSON");
+            auto set = scope.set_json(FixedName::error, event.error);
             produced =
-                evaluate(*rules.fail, *enabled.deployment, scope, enabled.binding.case_id, now);
+                set ? evaluate(
+                          *rules.fail, *enabled.deployment, scope, enabled.binding.case_id, now
+                      )
+                    : base::fail(std::move(set.error()));
             if (!produced) event.error = error_json(produced.error(), 0, {});
         }
     }

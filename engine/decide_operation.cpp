@@ -1,4 +1,4 @@
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/decisions.hpp"
 
 #include <nlohmann/json.hpp>
@@ -198,6 +198,16 @@ base::Result<Seq> abandon(
     if (operation->state == OperationState::invoking &&
         performer(operation->rules()) == Performer::handler) {
         model.want(Cancel{id});
+    }
+    if (reason.size() > base::limits::reason_bytes_max) {
+        return base::fail(
+            ErrorCode::too_large,
+            fmt::format(
+                "a reason of {} bytes; the limit is {}",
+                reason.size(),
+                base::limits::reason_bytes_max
+            )
+        );
     }
     const base::Error error{
         ErrorCode::abandoned, fmt::format("abandoned by {}: {}", asker.actor, reason), {}, {}

@@ -1,4 +1,4 @@
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/arrival.hpp"
 #include "engine/decisions.hpp"
 
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 namespace engine {
@@ -75,6 +76,29 @@ Result<places::Slot> dead_letter(const State& state, base::TokenId id) {
     return slot;
 }
 
+bool text_or_absent(const base::Json& object, const char* key) {
+    return !object.contains(key) || object.at(key).is_string();
+}
+
+// Why the letter's tokens cannot be put back; nothing when they can.
+std::optional<std::string> not_redrivable(const base::Json& letter) {
+    if (!letter.is_object() || !letter.contains("tokens") || !letter.at("tokens").is_array() ||
+        !text_or_absent(letter, "net") || !text_or_absent(letter, "transition")) {
+        return "names no tokens";
+    }
+    for (const auto& token : letter.at("tokens")) {
+        const bool shaped = token.is_object() && text_or_absent(token, "net") &&
+                            text_or_absent(token, "place") && text_or_absent(token, "case");
+        if (!shaped) return "names a token that is not an object";
+        if (token.contains("data")) continue;
+        return fmt::format(
+            "names token {} without its data, which is in the record that produced it",
+            token.contains("id") ? token.at("id").dump() : "?"
+        );
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 Result<Seq> put_tokens(
@@ -110,6 +134,20 @@ Result<Seq> put_tokens(
             "mend these and send all again",
             std::move(faults)
         });
+    }
+    std::size_t bytes = 0;
+    for (const auto& token : tokens)
+        bytes += token.data.size();
+    if (bytes > base::limits::firing_bytes_max) {
+        return fail(
+            ErrorCode::too_large,
+            fmt::format(
+                "tokens of {} bytes together; one request puts at most {}",
+                bytes,
+                base::limits::firing_bytes_max
+            ),
+            "put them in several requests"
+        );
     }
     if (!state.store.place(*id).has_room(tokens.size())) {
         const auto& box = state.store.place(*id);
@@ -188,11 +226,13 @@ Result<Seq> redrive(Model& model, base::TokenId id, const Asker& asker) {
             "drop the dead letter"
         );
     }
-    const auto data = base::parse_json(letter.data.view());
-    if (!data) return fail(data.error());
-    if (!data->is_object() || !data->contains("tokens")) {
+    const auto data = base::parse_json(letter.data.view(), base::limits::stored);
+    if (!data) return fail(ErrorCode::tamper, data.error().message, "netwright audit verify");
+    if (const auto unfit = not_redrivable(*data)) {
         return fail(
-            ErrorCode::conflict, fmt::format("{} names no tokens", text(id)), "drop the dead letter"
+            ErrorCode::conflict,
+            fmt::format("{} {}", text(id), *unfit),
+            "put its tokens elsewhere, and drop the dead letter"
         );
     }
     Event event;

@@ -1,4 +1,4 @@
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/decisions.hpp"
 
 #include <nlohmann/json.hpp>
@@ -67,6 +67,26 @@ Result<void> good_length(base::Duration length) {
         ErrorCode::validation,
         fmt::format("a claim lasts from {} to {}", base::text(claim_min), base::text(claim_max))
     );
+}
+
+Result<void> good_size(std::string_view what, std::string_view text, std::size_t bytes_max) {
+    if (text.size() <= bytes_max) return {};
+    return fail(
+        ErrorCode::too_large,
+        fmt::format("{} of {} bytes; the limit is {}", what, text.size(), bytes_max),
+        "put the bytes into a blob and name its URN"
+    );
+}
+
+// What an agent hands in is kept in a record, and read from it again.
+Result<void> good_result(const WorkResult& result) {
+    namespace limits = base::limits;
+    if (result.error) {
+        return good_size(
+            "an error's message", result.error->message, limits::error_message_bytes_max
+        );
+    }
+    return good_size("a result", result.result, limits::rendered_bytes_max);
 }
 
 }  // namespace
@@ -219,11 +239,8 @@ Result<Seq> extend_work(
     const auto found = held(model.state(), hold);
     if (!found) return fail(found.error());
     if (auto good = good_length(progress.length); !good) return fail(std::move(good.error()));
-    if (progress.note.size() > note_bytes_max) {
-        return fail(
-            ErrorCode::too_large, fmt::format("a note has at most {} bytes", note_bytes_max)
-        );
-    }
+    if (auto good = good_size("a note", progress.note, note_bytes_max); !good)
+        return fail(std::move(good.error()));
     const Operation& operation = **found;
     Decisions decisions{model, asker};
     const auto most = std::get<nets::Agent>(operation.rules().action).steps_max;
@@ -256,6 +273,8 @@ Result<Seq> release_work(
 ) {
     const auto found = held(model.state(), hold);
     if (!found) return fail(found.error());
+    if (auto good = good_size("a reason", reason, base::limits::reason_bytes_max); !good)
+        return fail(std::move(good.error()));
     Event event = work_event(model.state(), **found, EventType::work_released);
     event.info = base::canonical(base::Json{{"reason", reason}});
     return Decisions{model, asker}.emit(std::move(event));
@@ -264,6 +283,7 @@ Result<Seq> release_work(
 Result<Seq> finish_work(Model& model, const WorkHold& hold, WorkResult result, const Asker& asker) {
     const auto found = held(model.state(), hold);
     if (!found) return fail(found.error());
+    if (auto good = good_result(result); !good) return fail(std::move(good.error()));
     const Operation& operation = **found;
     const base::Json meta = {
         {"operation", text(operation.id)},

@@ -152,8 +152,11 @@ Immediate immediate(const Model& model, const Enabled& enabled, base::Timestamp 
 base::Result<std::string> effect_input(
     const State& state, const nets::Transition& rules, Scope& scope, const Binding& binding
 );
-/// What the read arcs saw, kept with the operation: "the firing keeps the value it read".
-std::string read_values(const State& state, const nets::Transition& rules, const Binding& binding);
+/// What the read arcs saw, kept with the operation: "the firing keeps the value it read". `limit`
+/// when that is more than `rendered_bytes_max`.
+base::Result<std::string> read_values(
+    const State& state, const nets::Transition& rules, const Binding& binding
+);
 /// What a wait for an agent or a child case records as its `call`, or why it cannot begin.
 base::Result<Prepared> prepare_wait(
     const State& state, const nets::Transition& rules, base::CaseId case_id, std::string_view input
@@ -171,8 +174,11 @@ void route_failure(
 
 /// The binding of an operation, found again by the ids it holds.
 Binding held_binding(const State& state, const Operation& operation);
-/// Sets the aliases of read arcs from `values` (as Event::values).
-void bind_values(Scope& scope, const nets::Transition& rules, std::string_view values);
+/// Sets the aliases of read arcs from `values` (as Event::values). `tamper` when they cannot be
+/// read.
+base::Result<void> bind_values(
+    Scope& scope, const nets::Transition& rules, std::string_view values
+);
 /// `{"id","transition"}` under the name `firing`.
 void set_firing(Scope& scope, std::string_view id, std::string_view transition);
 

@@ -50,12 +50,15 @@ Engine::~Engine() {
     stop();
 }
 
-std::shared_ptr<ModelLane> Engine::lane(std::string_view model, Kind kind) {
-    auto found = shared_->lanes.with([&](Shared::Lanes& lanes) -> std::shared_ptr<ModelLane> {
+std::shared_ptr<ModelLane> Engine::known_lane(std::string_view model) const {
+    return shared_->lanes.with([&](Shared::Lanes& lanes) -> std::shared_ptr<ModelLane> {
         const auto entry = lanes.by_name.find(model);
         return entry == lanes.by_name.end() ? nullptr : entry->second;
     });
-    if (found) return found;
+}
+
+std::shared_ptr<ModelLane> Engine::lane(std::string_view model, Kind kind) {
+    if (auto found = known_lane(model)) return found;
     if (kind != Kind::decide) {
         const auto head = parts_.log.head(model);
         if (!head || head->seq == 0) return nullptr;
@@ -197,11 +200,13 @@ void Engine::when_beyond(
     found->when_beyond(seq, at_most, std::move(call));
 }
 
+std::optional<base::Error> Engine::stopped_by(std::string_view model) const {
+    const auto found = known_lane(model);
+    return found ? found->stopped_by() : std::nullopt;
+}
+
 Seq Engine::durable(std::string_view model) const {
-    const auto found = shared_->lanes.with([&](Shared::Lanes& lanes) -> std::shared_ptr<ModelLane> {
-        const auto entry = lanes.by_name.find(model);
-        return entry == lanes.by_name.end() ? nullptr : entry->second;
-    });
+    const auto found = known_lane(model);
     if (found && found->durable() != 0) return found->durable();
     const auto head = parts_.log.head(model);
     return head ? head->seq : 0;

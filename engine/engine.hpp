@@ -90,6 +90,10 @@ public:
         base::Duration at_most,
         std::move_only_function<void()> call
     );
+    /// Why the model is stopped, when a record of its log cannot be folded: it answers everything
+    /// with that until the process starts again. What it was before that record can be read
+    /// (`as_of`).
+    [[nodiscard]] std::optional<base::Error> stopped_by(std::string_view model) const;
     /// The last durable record; seq 0 for a model without records.
     [[nodiscard]] Seq durable(std::string_view model) const;
 
@@ -114,6 +118,7 @@ private:
 
     using Kind = ModelLane::Kind;
     std::shared_ptr<ModelLane> lane(std::string_view model, Kind kind);
+    [[nodiscard]] std::shared_ptr<ModelLane> known_lane(std::string_view model) const;
     template <class T>
     void submit(
         std::string_view model,

@@ -1,4 +1,4 @@
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/fold_parts.hpp"
 #include "engine/retire.hpp"
 
@@ -17,11 +17,11 @@ namespace {
 
 Result<void> remember_request(State& state, const Event& event, Seq seq) {
     if (event.cause.empty()) return {};
-    const auto cause = base::parse_json(event.cause);
+    const auto cause = base::parse_json(event.cause, base::limits::stored);
     if (!cause || !cause->is_object() || !cause->contains("key")) return {};
+    const std::string key = cause->at("key");
     const auto digest = base::Digest::from_hex(cause->value("digest", std::string{}));
     if (!digest) return fail(ErrorCode::validation, "cause without a digest");
-    const std::string key = cause->at("key");
     // One request may write several records: the first one names its answer.
     if (!state.requests.try_emplace(key, AnsweredRequest{*digest, seq}).second) return {};
     state.request_order.push_back(key);

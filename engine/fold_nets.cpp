@@ -1,4 +1,4 @@
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/fold_parts.hpp"
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ Result<Announced> announced(const Event& event) {
     if (event.compiled) {
         return Announced{event.compiled, event.info.starts_with(R"({"adopts":true,)")};
     }
-    const auto info = base::parse_json(event.info);
+    const auto info = base::parse_json(event.info, base::limits::stored);
     if (!info) return fail(info.error());
     if (!info->is_object() || !info->contains("document")) {
         return fail(ErrorCode::validation, "net.deployed without a document");

@@ -69,6 +69,10 @@ Result<void> begin(State& state, const Event& event, const RecordHead& head) {
     const auto index = rules->net->transition(event.transition);
     if (!index)
         return fail(ErrorCode::validation, "operation.invoking names an unknown transition");
+    if (event.reserved.size() > rules->net->transitions[*index].in.size())
+        return fail(
+            ErrorCode::validation, "operation.invoking reserves for arcs that are not there"
+        );
     const base::OperationId id{head.seq};
     Operation& made = state.operations[id];
     made.id = id;

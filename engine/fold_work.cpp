@@ -1,4 +1,4 @@
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/fold_parts.hpp"
 
 #include <nlohmann/json.hpp>
@@ -30,6 +30,12 @@ Result<void> apply_work(State& state, const Event& event) {
             ErrorCode::validation, fmt::format("operation {} is unknown", text(event.operation))
         );
     }
+    if (performer(operation->rules()) != Performer::agent) {
+        return fail(
+            ErrorCode::validation,
+            fmt::format("operation {} does not wait for an agent", text(event.operation))
+        );
+    }
     ++operation->revision;
     if (event.type == EventType::work_released) {
         operation->claim.clear();
@@ -46,7 +52,7 @@ Result<void> apply_work(State& state, const Event& event) {
         return {};
     }
     if (event.info.empty()) return {};
-    const auto info = base::parse_json(event.info);
+    const auto info = base::parse_json(event.info, base::limits::stored);
     if (!info || !info->is_object()) return fail(ErrorCode::validation, "info is no object");
     operation->steps = info->value("steps", operation->steps);
     return {};

@@ -107,6 +107,10 @@ void ModelLane::run_jobs() {
     }
 }
 
+std::optional<base::Error> ModelLane::stopped_by() const {
+    return mailbox_.with([](const Mailbox& mailbox) { return mailbox.refused; });
+}
+
 Result<Model*> ModelLane::open(Kind kind) {
     const bool creates = kind == Kind::decide;
     if (model_ && (creates || model_->state().seq != 0)) return model_.get();
@@ -120,6 +124,7 @@ Result<Model*> ModelLane::open(Kind kind) {
         );
     }
     if (model_) return model_.get();
+    if (auto refused = stopped_by()) return fail(std::move(*refused));
     const auto opened = parts_.committer.open(name_);
     if (!opened) return fail(opened.error());
     FoldInfo info;
@@ -127,6 +132,10 @@ Result<Model*> ModelLane::open(Kind kind) {
         fold(parts_.log, parts_.snapshots, name_, opened->head.seq, CaseIndex::mended, &info);
     if (!folded) {
         parts_.committer.close(opened->lane);
+        if (info.refused != 0) {
+            base::log_error(folded.error().message);
+            mailbox_.with([&](Mailbox& mailbox) { mailbox.refused = folded.error(); });
+        }
         return fail(std::move(folded.error()));
     }
     model_ = std::move(*folded);

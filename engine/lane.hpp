@@ -84,6 +84,9 @@ public:
     );
     void when_beyond(Seq seq, base::Duration at_most, std::move_only_function<void()> call);
     [[nodiscard]] Seq durable() const { return durable_.load(); }
+    /// Why the model is stopped: a record of its log cannot be folded. That holds until the process
+    /// starts again. Thread-safe.
+    [[nodiscard]] std::optional<base::Error> stopped_by() const;
     /// Takes no more jobs; what is queued runs, then a snapshot is written when worth it. Blocks.
     void stop();
 
@@ -98,6 +101,7 @@ private:
         bool again = false;    ///< something came since the turn began
         bool stopped = false;
         std::optional<base::Error> failure;  ///< of a commit: the model must be reopened
+        std::optional<base::Error> refused;  ///< see `stopped_by`
     };
     struct Watcher {
         base::Duration until;  ///< on the clock's `elapsed`

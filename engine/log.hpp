@@ -20,9 +20,6 @@ using base::Seq;
 /// Grows each time a model gets a new writer; an older epoch can no longer append. The first is 1.
 using Epoch = std::uint32_t;
 
-/// One record may have this many bytes; longer data belongs into a blob.
-inline constexpr std::size_t record_bytes_max = std::size_t{64} << 20U;
-
 /// Where a model's log ends. seq 0 = no record yet; `hash` is then the first record's `prev`.
 struct LogHead {
     Seq seq = 0;

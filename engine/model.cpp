@@ -1,7 +1,10 @@
+#include "base/json.hpp"
 #include "engine/decisions.hpp"
 #include "engine/record.hpp"
 #include "engine/retire.hpp"
 #include "engine/snapshot.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -14,10 +17,15 @@ Model::~Model() = default;
 
 base::Result<void> Model::replay(std::string_view bytes) {
     base::check(!live_, "a live model replays nothing");
-    auto parsed = parse(state_, bytes);
-    if (!parsed) return base::fail(std::move(parsed.error()));
-    state_.leaving.clear();
-    return apply(state_, parsed->event, parsed->head);
+    // What a record holds is input. Its JSON may have another shape than this version writes.
+    try {
+        auto parsed = parse(state_, bytes);
+        if (!parsed) return base::fail(std::move(parsed.error()));
+        state_.leaving.clear();
+        return apply(state_, parsed->event, parsed->head);
+    } catch (const base::Json::exception& error) {
+        return base::fail(base::ErrorCode::validation, error.what());
+    }
 }
 
 base::Result<void> Model::restore(SnapshotReader& reader) {

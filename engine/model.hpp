@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/limits.hpp"
 #include "engine/log.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/snapshot_store.hpp"
@@ -83,7 +84,7 @@ struct Outcome {
 };
 
 /// Named limits of a model.
-inline constexpr std::size_t token_bytes_max = std::size_t{128} << 10U;  ///< the inline limit
+using base::limits::token_bytes_max;
 inline constexpr std::uint32_t lost_attempts_max = 16;
 /// After so many times in a row that what a firing read was replaced before the firing was
 /// prepared, it is kept from others for the time of the next preparation.

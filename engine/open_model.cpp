@@ -1,5 +1,6 @@
 #include "engine/open_model.hpp"
 
+#include "base/log.hpp"
 #include "engine/chain.hpp"
 #include "engine/retire.hpp"
 #include "engine/snapshot.hpp"
@@ -28,6 +29,23 @@ Result<void> mend_index(EventLog& log, std::string_view model, const std::vector
     return log.restore_cases(model, entries);
 }
 
+base::Error unfoldable(const Model& model, Seq seq, std::string_view why) {
+    return {
+        ErrorCode::tamper,
+        fmt::format(
+            "model '{}' is stopped: its record {} cannot be folded: {}",
+            model.state().model,
+            seq,
+            why
+        ),
+        fmt::format(
+            "docs/operations.md says how to go on; until then it can be read as of record {}",
+            seq - 1
+        ),
+        {}
+    };
+}
+
 // Reads on after `head`, holding every record against the chain.
 Result<void> replay_tail(
     EventLog& log, Model& model, LogHead head, Seq last, CaseIndex index, FoldInfo& info
@@ -48,28 +66,17 @@ Result<void> replay_tail(
         for (const auto& record : page->records) {
             if (record.seq > last) break;
             if (record.seq != head.seq + 1 || record_hash(head.hash, record.bytes) != record.hash) {
-                return fail(
-                    ErrorCode::tamper,
-                    fmt::format(
-                        "record {} of model '{}' is not what was written",
-                        record.seq,
-                        model.state().model
-                    ),
-                    "netwright audit verify"
-                );
+                info.refused = record.seq;
+                return fail(unfoldable(model, record.seq, "it is not what was written"));
             }
             auto done = model.replay(record.bytes);
             if (!done) {
-                return fail(
-                    done.error().code,
-                    fmt::format(
-                        "record {} of model '{}': {}",
-                        record.seq,
-                        model.state().model,
-                        done.error().message
-                    ),
-                    done.error().next
-                );
+                info.refused = record.seq;
+                auto error = unfoldable(model, record.seq, done.error().message);
+                if (done.error().code != ErrorCode::unsupported) return fail(std::move(error));
+                error.code = ErrorCode::unsupported;
+                error.next = done.error().next;
+                return fail(std::move(error));
             }
             head = {record.seq, record.hash};
             info.tail_bytes += record.bytes.size();
@@ -96,14 +103,24 @@ Result<std::unique_ptr<Model>> fold(
     FoldInfo& into = info != nullptr ? *info : local;
     auto made = std::make_unique<Model>(std::string(model));
     LogHead head = empty_head(model);
-    auto snapshot = snapshots.newest_at_or_before(model, seq);
-    if (!snapshot) return fail(snapshot.error());
-    if (*snapshot) {
-        auto read = made->restore(**snapshot);
-        if (!read) return fail(read.error());
-        head = (*snapshot)->info().head;
-        into.snapshot_seq = head.seq;
-        into.snapshot_size = (*snapshot)->info().size;
+    for (Seq below = seq; below != 0;) {
+        auto snapshot = snapshots.newest_at_or_before(model, below);
+        if (!snapshot) return fail(snapshot.error());
+        if (!*snapshot) break;
+        const auto& info_of = (*snapshot)->info();
+        const Seq at = info_of.head.seq;
+        if (auto read = made->restore(**snapshot); read) {
+            head = info_of.head;
+            into.snapshot_seq = at;
+            into.snapshot_size = info_of.size;
+            break;
+        } else {
+            base::log_warning(fmt::format(
+                "a snapshot of model '{}' at {} is skipped: {}", model, at, read.error().message
+            ));
+        }
+        made = std::make_unique<Model>(std::string(model));
+        below = at - 1;
     }
     auto done = replay_tail(log, *made, head, seq, index, into);
     if (!done) return fail(done.error());

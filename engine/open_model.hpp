@@ -13,6 +13,9 @@ struct FoldInfo {
     Seq snapshot_seq = 0;  ///< 0 = folded from the first record
     std::size_t snapshot_size = 0;
     std::size_t tail_bytes = 0;  ///< read after the snapshot
+    /// The record that cannot be folded, whoever tries: it does not hash to what its hash says, or
+    /// does not fit the state before it. 0 = another try may do better.
+    Seq refused = 0;
 };
 
 /// What becomes of the log's index of cases while a model is folded.
@@ -22,7 +25,8 @@ enum class CaseIndex : std::uint8_t {
 };
 
 /// The model as of record `seq`: the newest good snapshot at or before it, and the records after
-/// it, each held against the hash chain. Not live. `tamper` when a record is not what was written.
+/// it, each held against the hash chain. Not live. `tamper` when a record is not what was written
+/// or cannot be folded, `unsupported` when a newer version wrote it: `info` says which one it is.
 base::Result<std::unique_ptr<Model>> fold(
     EventLog& log,
     SnapshotStore& snapshots,

@@ -1,6 +1,6 @@
 #include "engine/outputs.hpp"
 
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/arrival.hpp"
 #include "engine/model.hpp"
 
@@ -18,6 +18,12 @@ using base::Result;
 using nets::FixedName;
 
 namespace {
+
+// A token in a dead letter, which wraps it three times; a record and a view wrap that once more.
+constexpr base::JsonLimits quoted_limits{
+    .bytes_max = base::limits::letter_bytes_max,
+    .depth_max = base::limits::stored.depth_max - 16,
+};
 
 class Evaluation {
 public:
@@ -134,6 +140,17 @@ private:
             }
             token.data = places::Payload::make(text_);
         }
+        bytes_ += token.data.view().size();
+        if (bytes_ > base::limits::firing_bytes_max) {
+            return fail(
+                ErrorCode::limit,
+                fmt::format(
+                    "the tokens of one firing have more than {} bytes together",
+                    base::limits::firing_bytes_max
+                ),
+                "produce fewer tokens at a time, or put their bytes into blobs"
+            );
+        }
         const auto& place = scope_.state().store.place(token.place);
         capped_ |= place.capacity.has_value();
         if (place.schema) {
@@ -148,6 +165,7 @@ private:
     base::CaseId case_id_;
     base::Timestamp now_;
     Produced produced_;
+    std::size_t bytes_ = 0;
     bool capped_ = false;  // a token for a place with a capacity is among them
     std::string text_;
 };
@@ -161,7 +179,9 @@ Result<Produced> evaluate(
     base::CaseId case_id,
     base::Timestamp now
 ) {
-    return Evaluation(deployment, scope, case_id, now).run(outputs);
+    auto produced = Evaluation(deployment, scope, case_id, now).run(outputs);
+    if (scope.unreadable()) return fail(*scope.unreadable());
+    return produced;
 }
 
 std::vector<std::pair<places::PlaceId, std::uint64_t>> by_place(const Produced& produced) {
@@ -179,28 +199,57 @@ std::vector<std::pair<places::PlaceId, std::uint64_t>> by_place(const Produced& 
     return counts;
 }
 
-NewToken dead_letter_token(const DeadLetter& letter) {
-    base::Json tokens = base::Json::array();
-    for (const auto slot : letter.tokens) {
-        const auto& token = letter.state.store.token(slot);
-        const auto& place = letter.state.store.place(token.place);
-        base::Json entry = {{"id", text(token.id)}, {"place", place.name}};
-        if (!place.net.empty()) entry["net"] = place.net;
-        if (token.case_id) entry["case"] = text(token.case_id);
-        entry["data"] = *base::parse_json(token.data.view());
-        tokens.push_back(std::move(entry));
+namespace {
+
+// One token as a dead letter quotes it. Without its data when that would make the letter
+// unreadable: then it says so, and the record that produced the token still has it.
+void append_quoted(std::string& out, const DeadLetter& letter, places::Slot slot, bool whole) {
+    const auto& token = letter.state.store.token(slot);
+    const auto& place = letter.state.store.place(token.place);
+    out += '{';
+    if (token.case_id) out += fmt::format(R"("case":"{}",)", text(token.case_id));
+    if (whole) {
+        out += R"("data":)";
+        out += token.data.view();
+        out += ',';
     }
-    base::Json data = {
-        {"net", letter.net},
-        {"transition", letter.transition},
-        {"error", *base::parse_json(letter.error)},
-        {"tokens", std::move(tokens)},
-    };
-    if (letter.operation) data["operation"] = text(letter.operation);
+    out += fmt::format(R"("id":"{}",)", text(token.id));
+    if (!place.net.empty()) {
+        out += R"("net":)";
+        base::append_canonical_string(out, place.net);
+        out += ',';
+    }
+    if (!whole) out += fmt::format(R"("omittedBytes":{},)", token.data.view().size());
+    out += R"("place":)";
+    base::append_canonical_string(out, place.name);
+    out += '}';
+}
+
+}  // namespace
+
+NewToken dead_letter_token(const DeadLetter& letter) {
+    std::string data = R"({"error":)";
+    data += letter.error;
+    data += R"(,"net":)";
+    base::append_canonical_string(data, letter.net);
+    if (letter.operation) data += fmt::format(R"(,"operation":"{}")", text(letter.operation));
+    data += R"(,"tokens":[)";
+    std::size_t bytes = 0;
+    for (const auto slot : letter.tokens) {
+        const auto quoted = letter.state.store.token(slot).data.view();
+        const bool whole = bytes + quoted.size() <= base::limits::letter_bytes_max &&
+                           base::parse_json(quoted, quoted_limits).has_value();
+        if (whole) bytes += quoted.size();
+        if (data.back() != '[') data += ',';
+        append_quoted(data, letter, slot, whole);
+    }
+    data += R"(],"transition":)";
+    base::append_canonical_string(data, letter.transition);
+    data += '}';
     NewToken made;
     made.place = letter.state.dead_letter();
     made.case_id = letter.case_id;
-    made.data = places::Payload::make(base::canonical(data));
+    made.data = places::Payload::make(data);
     return made;
 }
 

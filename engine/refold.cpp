@@ -9,8 +9,9 @@
 
 namespace engine {
 
-Refold::Refold(EventLog& log, SnapshotStore& snapshots, std::string_view model)
-    : log_(log), model_(std::make_unique<Model>(std::string(model))) {
+Refold::Refold(EventLog& log, SnapshotStore& snapshots, std::string_view model, Derived derived)
+    : log_(log), derived_(derived), model_(std::make_unique<Model>(std::string(model))) {
+    if (derived == Derived::left_alone) return;
     const auto seqs = snapshots.list(model);
     if (!seqs) {
         findings_.push_back({0, seqs.error().message});
@@ -27,8 +28,19 @@ Refold::Refold(EventLog& log, SnapshotStore& snapshots, std::string_view model)
 }
 
 std::optional<std::string> Refold::visit(const StoredRecord& record) {
-    const auto done = model_->replay(record.bytes);
-    if (!done) return done.error().message;
+    if (!model_) return std::nullopt;
+    if (record.seq != model_->state().seq + 1) {
+        model_.reset();  // the one before has a finding of its own
+        return std::nullopt;
+    }
+    if (const auto done = model_->replay(record.bytes); !done) {
+        model_.reset();
+        return "it cannot be folded, and stops the model: " + done.error().message;
+    }
+    if (derived_ == Derived::left_alone) {
+        model_->take_leaving();
+        return std::nullopt;
+    }
     compare_index(record.seq, model_->take_leaving());
     const auto snapshot = wanted_.find(record.seq);
     if (snapshot != wanted_.end() && state_hash(model_->state()) != snapshot->second) {

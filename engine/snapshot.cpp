@@ -170,7 +170,9 @@ std::string token_line(const places::Token& token) {
 }  // namespace
 
 FrozenState::FrozenState(const State& state) : seq_(state.seq) {
-    const auto add = [&](const Json& line) { lines_.push_back(line.dump()); };
+    const auto add = [&](const Json& line) {
+        lines_.push_back(line.dump(-1, ' ', false, Json::error_handler_t::replace));
+    };
     add(
         {{"kind", "state"},
          {"model", state.model},

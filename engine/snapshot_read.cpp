@@ -1,10 +1,11 @@
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "engine/fold_parts.hpp"
 #include "engine/reader.hpp"
 #include "engine/snapshot.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
@@ -24,7 +25,7 @@ public:
 
     Result<void> line(std::string_view text) {
         if (text.starts_with(R"({"kind":"token")")) return token(text);
-        auto parsed = base::parse_json(text, {.bytes_max = std::size_t{64} << 20U});
+        auto parsed = base::parse_json(text, base::limits::stored);
         if (!parsed) return fail(parsed.error());
         try {
             return dispatch(*parsed);
@@ -52,14 +53,14 @@ private:
         } else if (kind == "transition") {
             transition(line);
         } else if (kind == "net") {
-            net(line);
+            return net(line);
         } else if (kind == "case") {
-            restore_case(line);
+            return restore_case(line);
         } else if (kind == "retiredOwner") {
             state_.retired_owners[{line.at("case")}] =
                 &*state_.owners.insert(line.at("owner").get<std::string>()).first;
         } else if (kind == "operation") {
-            operation(line);
+            return operation(line);
         } else if (kind == "pause") {
             state_.pauses[{line.at("net"), line.at("transition")}] = {
                 line.at("by"), {line.at("at")}
@@ -104,7 +105,7 @@ private:
         state_.transitions.push_back(std::move(entry));
     }
 
-    void net(const Json& line) {
+    Result<void> net(const Json& line) {
         NetEntry& entry = state_.nets[line.at("name")];
         for (const auto& version : line.at("versions")) {
             const auto digest = base::Digest::from_hex(version.at("digest").get<std::string>());
@@ -117,21 +118,37 @@ private:
             );
         }
         entry.current = engine::deployment(state_, line.at("current"));
-        if (!entry.current) return;
-        for (std::size_t i = 0; i < entry.current->transitions.size(); ++i) {
-            auto& transition = state_.transitions[entry.current->transitions[i]];
+        if (!entry.current) return {};
+        const auto& ids = entry.current->transitions;
+        const auto known = [&](TransitionId id) { return id < state_.transitions.size(); };
+        if (ids.size() != entry.current->net->transitions.size() ||
+            !std::ranges::all_of(ids, known)) {
+            return malformed("net");
+        }
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            auto& transition = state_.transitions[ids[i]];
             transition.deployment = entry.current;
             transition.index = static_cast<nets::TransitionIndex>(i);
         }
+        return {};
     }
 
-    void restore_case(const Json& line) {
+    static std::unexpected<base::Error> malformed(std::string_view kind) {
+        return fail(ErrorCode::tamper, fmt::format("snapshot {} is malformed", kind));
+    }
+
+    Result<void> restore_case(const Json& line) {
         const base::CaseId id{line.at("id")};
         Case& made = state_.cases[id];
         made.id = id;
         made.deployment = engine::deployment(state_, line.at("deployment"));
         made.owner = line.at("owner");
-        made.state = static_cast<CaseState>(line.at("state").get<int>());
+        const int case_state = line.at("state");
+        if (!made.deployment || case_state < 0 ||
+            case_state > static_cast<int>(CaseState::cancelled)) {
+            return malformed("case");
+        }
+        made.state = static_cast<CaseState>(case_state);
         made.started = {line.at("started")};
         made.ended = {line.at("ended")};
         made.parent = {line.value("parent", base::Seq{0})};
@@ -150,17 +167,25 @@ private:
                  summary.at("error")}
             );
         }
+        return {};
     }
 
-    void operation(const Json& line) {
+    Result<void> operation(const Json& line) {
         const base::OperationId id{line.at("id")};
         Operation& made = state_.operations[id];
         made.id = id;
-        made.state = static_cast<OperationState>(line.at("state").get<int>());
+        const int operation_state = line.at("state");
+        made.state = static_cast<OperationState>(operation_state);
         made.revision = line.at("revision");
         made.transition = line.at("transition");
         made.deployment = engine::deployment(state_, line.at("deployment"));
         made.index = line.at("index");
+        if (!made.deployment || made.index >= made.deployment->net->transitions.size() ||
+            made.transition >= state_.transitions.size() || operation_state < 0 ||
+            operation_state > static_cast<int>(OperationState::returned) ||
+            line.at("reserved").size() > made.rules().in.size()) {
+            return malformed("operation");
+        }
         made.case_id = {line.at("case")};
         for (const auto& arc : line.at("reserved")) {
             auto& ids = made.reserved.emplace_back();
@@ -188,10 +213,13 @@ private:
         made.answer = line.value("answer", "");
         made.answered = {line.value("answered", std::int64_t{0})};
         made.room = line.at("room").get<std::vector<places::PlaceId>>();
-        for (const auto place : made.room)
+        for (const auto place : made.room) {
+            if (place >= state_.store.place_count()) return malformed("operation");
             state_.store.hold_room(place);
+        }
         ++state_.transitions[made.transition].in_flight;
         index_work(state_, made);
+        return {};
     }
 
     Result<void> token(std::string_view text) {
@@ -217,8 +245,9 @@ private:
                 made.data = places::Payload::make(reader.raw());
             }
         }
-        if (!reader.at_end() || made.place >= state_.store.place_count() || made.id.seq == 0) {
-            return fail(ErrorCode::tamper, "snapshot token is malformed");
+        if (!reader.at_end() || made.place >= state_.store.place_count() || made.id.seq == 0 ||
+            state_.store.find(made.id) != places::no_slot) {
+            return malformed("token");
         }
         made.hidden = made.visible_at.us != 0 && made.holder == 0;
         if (made.hidden) state_.delayed.emplace(made.visible_at, made.id);

@@ -2,6 +2,7 @@
 
 #include "base/ids.hpp"
 #include "base/json.hpp"
+#include "base/limits.hpp"
 #include "base/result.hpp"
 #include "base/sha256.hpp"
 #include "jobs/wire.hpp"
@@ -87,12 +88,13 @@ struct Job {
     bool operator==(const Job&) const = default;
 };
 
-inline constexpr std::size_t content_inline_bytes_max = std::size_t{1} << 20U;
-inline constexpr std::size_t command_bytes_max = std::size_t{128} << 10U;
-inline constexpr std::size_t input_bytes_max = std::size_t{4} << 20U;
-inline constexpr std::size_t args_bytes_max = std::size_t{1} << 20U;
-inline constexpr std::size_t argv_count_max = 1024;
-inline constexpr std::size_t env_count_max = 256;
+// See base/limits.hpp.
+using base::limits::args_bytes_max;
+using base::limits::argv_count_max;
+using base::limits::command_bytes_max;
+using base::limits::content_inline_bytes_max;
+using base::limits::env_count_max;
+using base::limits::input_bytes_max;
 
 /// One path component of letters, digits, `.`, `_` and `-`, not starting with a dot or a dash, at
 /// most 128 bytes.

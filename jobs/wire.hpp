@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "base/limits.hpp"
 #include "base/sha256.hpp"
 
 #include <cstddef>
@@ -20,7 +21,7 @@ namespace jobs::wire {
 using Faults = std::vector<base::ErrorDetail>;
 
 struct TextRule {
-    std::size_t bytes_max = std::size_t{64} << 10U;
+    std::size_t bytes_max = base::limits::argument_bytes_max;
     bool may_be_empty = true;
 };
 struct IntegerRule {

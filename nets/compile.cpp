@@ -1,3 +1,4 @@
+#include "base/limits.hpp"
 #include "nets/compile_parts.hpp"
 #include "nets/fields.hpp"
 #include "nets/grammar.hpp"
@@ -150,6 +151,12 @@ base::Result<Net> compile(const base::Json& document) {
             fmt::format(
                 "a net document of {} bytes; the limit is {}", text.size(), document_bytes_max
             )
+        );
+    }
+    if (base::limits::json_depth(text) > base::limits::accepted.depth_max) {
+        return base::fail(
+            base::ErrorCode::too_large,
+            fmt::format("a net document nests at most {} levels", base::limits::accepted.depth_max)
         );
     }
     Draft draft;

@@ -102,12 +102,6 @@ base::Result<void> append_text(std::string& out, const cel::Value& value, cel::B
     std::unreachable();
 }
 
-base::Result<void> append_json(
-    std::string& out, const cel::Value& value, cel::Budget& /*budget*/
-) {
-    return cel::append_canonical(out, value);
-}
-
 }  // namespace
 
 struct Template::Builder {
@@ -149,7 +143,7 @@ struct Template::Builder {
         return std::nullopt;
     }
 
-    void string(const std::string& source, const std::string& pointer) {
+    void string(const std::string& source, const std::string& pointer, std::size_t depth) {
         auto pieces = split_interpolation(source);
         if (!pieces) return fault(pointer, pieces.error().message + "; " + pieces.error().next);
         if (pieces->empty() || (pieces->size() == 1 && !pieces->front().expression)) {
@@ -159,7 +153,7 @@ struct Template::Builder {
         }
         if (pieces->size() == 1) {
             if (auto program = expression(pieces->front().text, pointer)) {
-                made.parts_.emplace_back(std::move(*program));
+                made.parts_.emplace_back(Value{std::move(*program), depth});
             }
             return;
         }
@@ -213,7 +207,7 @@ struct Template::Builder {
                 pointer, fmt::format("a template nests at most {} levels", template_depth_max)
             );
         }
-        if (source.is_string()) return string(source.get_ref<const std::string&>(), pointer);
+        if (source.is_string()) return string(source.get_ref<const std::string&>(), pointer, depth);
         if (source.is_object()) return object(source, pointer, depth);
         if (!source.is_array()) return base::append_canonical(ready(), source);
         ready() += '[';
@@ -245,13 +239,12 @@ struct Template::Rendering {
     std::span<const cel::Value> values;
     cel::Budget& budget;
 
-    using Append = base::Result<void> (*)(std::string&, const cel::Value&, cel::Budget&);
-
+    template <class Append>
     base::Result<void> expression(const cel::Program& program, std::string& to, Append append) {
         const auto value = program.evaluate(values, budget);
         if (!value) return base::fail(in_expression(value.error(), program));
         const std::size_t before = to.size();
-        if (auto done = append(to, *value, budget); !done) {
+        if (auto done = append(*value); !done) {
             return base::fail(in_expression(done.error(), program));
         }
         return pay(budget, to.size() - before);
@@ -264,7 +257,10 @@ struct Template::Rendering {
                 joined += *plain;
                 continue;
             }
-            auto done = expression(std::get<cel::Program>(part), joined, &append_text);
+            auto done =
+                expression(std::get<cel::Program>(part), joined, [&](const cel::Value& value) {
+                    return append_text(joined, value, budget);
+                });
             if (!done) return done;
             if (joined.size() > rendered_bytes_max) return base::fail(out_of_bytes());
         }
@@ -277,9 +273,13 @@ struct Template::Rendering {
             out += *ready;
             return {};
         }
-        const auto* program = std::get_if<cel::Program>(&part);
-        if (program == nullptr) return text(std::get<Text>(part), out);
-        return expression(*program, out, &append_json);
+        const auto* placed = std::get_if<Value>(&part);
+        if (placed == nullptr) return text(std::get<Text>(part), out);
+        return expression(placed->program, out, [&](const cel::Value& value) {
+            return cel::append_canonical(
+                out, value, {.depth_max = rendered_depth_max - placed->depth}
+            );
+        });
     }
 };
 
@@ -301,8 +301,8 @@ base::Result<void> Template::render(
 
 int Template::bare_name() const {
     if (parts_.size() != 1) return -1;
-    const auto* program = std::get_if<cel::Program>(&parts_.front());
-    return program == nullptr ? -1 : program->bare_name();
+    const auto* placed = std::get_if<Value>(&parts_.front());
+    return placed == nullptr ? -1 : placed->program.bare_name();
 }
 
 bool Template::constant() const {

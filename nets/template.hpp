@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/json.hpp"
+#include "base/limits.hpp"
 #include "base/result.hpp"
 #include "nets/cel/cel.hpp"
 
@@ -15,8 +16,9 @@ namespace nets {
 
 /// Nesting of objects and lists inside one template.
 inline constexpr std::size_t template_depth_max = 64;
-/// What one template may render to.
-inline constexpr std::size_t rendered_bytes_max = base::JsonLimits{}.bytes_max;
+/// What one template may render to, and how deep that may nest with what its expressions bring.
+inline constexpr std::size_t rendered_bytes_max = base::limits::rendered_bytes_max;
+inline constexpr std::size_t rendered_depth_max = base::limits::accepted.depth_max;
 
 /// JSON with expressions in its strings. A string that is exactly `${...}` takes the value with its
 /// type; in mixed text strings go in as they are, numbers and bools as CEL's `string()` writes
@@ -34,8 +36,8 @@ public:
     );
 
     /// Appends canonical JSON. `values` are in the order of the scope's names. After an error `out`
-    /// is as it was; the error says which expression failed. Out of steps, or over
-    /// `rendered_bytes_max`: `limit`.
+    /// is as it was; the error says which expression failed. Out of steps, over
+    /// `rendered_bytes_max` or deeper than `rendered_depth_max`: `limit`.
     base::Result<void> render(
         std::string& out, std::span<const cel::Value> values, cel::Budget& budget
     ) const;
@@ -49,8 +51,12 @@ public:
 
 private:
     using TextPart = std::variant<std::string, cel::Program>;
-    using Text = std::vector<TextPart>;                          // joined to one JSON string
-    using Part = std::variant<std::string, cel::Program, Text>;  // ready JSON; a value; a string
+    using Text = std::vector<TextPart>;  // joined to one JSON string
+    struct Value {
+        cel::Program program;
+        std::size_t depth;  // of the objects and lists around it
+    };
+    using Part = std::variant<std::string, Value, Text>;  // ready JSON; a value; a string
 
     struct Builder;
     struct Rendering;

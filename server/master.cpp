@@ -125,6 +125,8 @@ Result<void> open_engine(const Master::Options& options, auto& parts) {
         for (const auto& detail : opened.error().details)
             base::log_error(detail.pointer + ": " + detail.message);
     }
+    // It is registered there already, and the other models run without it.
+    if (parts.engine->stopped_by(catalog::global_model)) return {};
     return register_builtins(*parts.engine, parts.catalog);
 }
 

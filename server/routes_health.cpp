@@ -26,11 +26,32 @@ http::Task<http::Response> show_ready(Api& api, http::Request /*request*/) {
         api, [&api]() -> Result<std::vector<std::string>> { return api.engine.models(); }
     );
     if (!models) co_return http::error_response(models.error());
+    std::vector<base::ErrorDetail> closed;
     for (const auto& model : *models) {
         auto open = co_await read<bool>(api, model, [](const engine::Model&) -> Result<bool> {
             return true;
         });
-        if (!open) co_return http::error_response(503, open.error());
+        if (open) continue;
+        closed.push_back(
+            {base::pointer_child("", model), open.error().code, std::move(open.error().message)}
+        );
+    }
+    if (!closed.empty()) {
+        const base::ErrorCode code = closed.front().code;
+        co_return http::error_response(
+            503,
+            base::Error{
+                code,
+                fmt::format(
+                    "{} of {} models cannot be used: {}",
+                    closed.size(),
+                    models->size(),
+                    closed.front().message
+                ),
+                "the other models run; docs/operations.md says how to go on",
+                std::move(closed)
+            }
+        );
     }
     co_return http::json_response(
         200, base::canonical(Json{{"status", "ready"}, {"models", models->size()}})
@@ -167,16 +188,16 @@ Result<Json> audit_model(
         if (!head) return fail(head.error());
         options.anchor = *head;
     }
-    std::optional<engine::Refold> refold;
-    if (state) {
-        refold.emplace(api.engine.log(), api.snapshots, model);
-        options.visit = [&](const engine::StoredRecord& record, const Json&) {
-            return refold->visit(record);
-        };
-    }
+    using Derived = engine::Refold::Derived;
+    engine::Refold refold(
+        api.engine.log(), api.snapshots, model, state ? Derived::compared : Derived::left_alone
+    );
+    options.visit = [&](const engine::StoredRecord& record, const Json&) {
+        return refold.visit(record);
+    };
     const auto report = engine::verify(api.engine.log(), model, options);
     if (!report) return fail(report.error());
-    Json wrong = refold ? engine::refold_json(refold->findings()) : Json::array();
+    Json wrong = engine::refold_json(refold.findings());
     return Json{
         {"model", model},
         {"ok", report->ok() && wrong.empty()},

@@ -22,6 +22,13 @@ base::Json model_view(const engine::State& state) {
     return view;
 }
 
+// A model that cannot be used, and why.
+base::Json closed_view(const std::string& name, const base::Error& error) {
+    base::Json view = {{"id", name}, {"fault", error.message}, {"code", base::name(error.code)}};
+    if (!error.next.empty()) view["next"] = error.next;
+    return view;
+}
+
 http::Task<http::Response> list_models(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     auto names = co_await on_worker<std::vector<std::string>>(
@@ -37,10 +44,7 @@ http::Task<http::Response> list_models(Api& api, http::Request request) {
                 return base::canonical(model_view(model.state()));
             }
         );
-        items.push_back(
-            item ? std::move(*item)
-                 : base::canonical(base::Json{{"id", name}, {"fault", item.error().message}})
-        );
+        items.push_back(item ? std::move(*item) : base::canonical(closed_view(name, item.error())));
     }
     co_return http::json_response(200, list_json(items));
 }

@@ -23,7 +23,7 @@ Result<std::string> deployed_view(
     if (entry == state.nets.end())
         return fail(ErrorCode::not_found, fmt::format("net '{}' is not deployed", net));
     Json view = net_view(state, net, entry->second);
-    view["warnings"] = *base::parse_json(warnings);
+    put_stored(view, "warnings", warnings);
     view["changed"] = changed;
     return base::canonical(view);
 }
@@ -101,8 +101,7 @@ http::Task<http::Response> get_net(Api& api, http::Request request) {
             const auto entry = entry_of(model.state(), net);
             if (!entry) return fail(entry.error());
             Json view = net_view(model.state(), net, **entry);
-            if ((*entry)->current)
-                view["document"] = *base::parse_json((*entry)->current->net->document);
+            if ((*entry)->current) put_stored(view, "document", (*entry)->current->net->document);
             return base::canonical(view);
         }
     ));

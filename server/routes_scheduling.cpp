@@ -65,7 +65,8 @@ Json produced_view(const engine::State& state, const engine::Event& event) {
     Json made = Json::array();
     for (const auto& token : event.produced) {
         const auto& place = state.store.place(token.place);
-        Json one = {{"place", place.name}, {"data", *base::parse_json(token.data.view())}};
+        Json one = {{"place", place.name}};
+        put_stored(one, "data", token.data.view());
         if (!place.net.empty()) one["net"] = place.net;
         if (token.case_id && place.cases) one["case"] = text(token.case_id);
         if (token.visible_at.us != 0) one["visibleAt"] = base::rfc3339(token.visible_at);
@@ -85,11 +86,11 @@ Json dry_run_view(
     if (run.event) {
         view["record"] = name(run.event->type);
         view["produces"] = produced_view(state, *run.event);
-        if (!run.event->error.empty()) view["error"] = *base::parse_json(run.event->error);
+        if (!run.event->error.empty()) put_stored(view, "error", run.event->error);
     } else if (run.error) {
         view["error"] = {{"code", base::name(run.error->code)}, {"message", run.error->message}};
     } else {
-        view["input"] = *base::parse_json(run.input);
+        put_stored(view, "input", run.input);
     }
     if (!run.resets.empty()) {
         view["resets"] = Json::array();

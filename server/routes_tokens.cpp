@@ -1,3 +1,4 @@
+#include "base/limits.hpp"
 #include "nets/cel/cel.hpp"
 #include "server/api.hpp"
 #include "server/views.hpp"
@@ -116,7 +117,8 @@ struct TokenFilter {
 
 bool takes(const TokenFilter& filter, const places::Token& token) {
     if (!filter.where) return true;
-    const auto data = base::parse_json(token.data.view());
+    const auto data = base::parse_json(token.data.view(), base::limits::stored);
+    if (!data) return true;  // it is shown with the reason why nobody can tell
     const auto value = nets::cel::Value::json(*data);
     nets::cel::Budget budget;
     const auto taken = filter.where->evaluate({&value, 1}, budget);
@@ -216,6 +218,15 @@ http::Task<http::Response> get_token(Api& api, http::Request request) {
     ));
 }
 
+base::Error unreadable_record(base::Seq seq, std::string_view why) {
+    return {
+        ErrorCode::tamper,
+        fmt::format("record {} cannot be read: {}", seq, why),
+        "netwright audit verify",
+        {}
+    };
+}
+
 // The records that made the token and those it came from, the newest first.
 Result<std::string> ancestry(Api& api, const std::string& model, base::TokenId token) {
     constexpr std::size_t records_max = 1000;
@@ -231,16 +242,20 @@ Result<std::string> ancestry(Api& api, const std::string& model, base::TokenId t
         const auto page = api.engine.log().read(model, seq, {.records_max = 1});
         if (!page) return fail(page.error());
         if (page->records.empty() || page->records.front().seq != seq) break;
-        const auto record = base::parse_json(page->records.front().bytes);
-        if (!record) return fail(record.error());
+        const auto record = base::parse_json(page->records.front().bytes, base::limits::stored);
+        if (!record) return fail(unreadable_record(seq, record.error().message));
         items.push_back(record_view(page->records.front()));
-        for (const char* key : {"consumed", "read"}) {
-            const auto& data = record->at("data");
-            if (!data.contains(key)) continue;
-            for (const auto& id : data.at(key)) {
-                if (const auto parent = base::token_id(id.get<std::string>()))
-                    open.push_back(parent->seq);
+        try {
+            for (const char* key : {"consumed", "read"}) {
+                const auto& data = record->at("data");
+                if (!data.contains(key)) continue;
+                for (const auto& id : data.at(key)) {
+                    if (const auto parent = base::token_id(id.get<std::string>()))
+                        open.push_back(parent->seq);
+                }
             }
+        } catch (const Json::exception& error) {
+            return fail(unreadable_record(seq, error.what()));
         }
     }
     if (items.empty())

@@ -1,5 +1,6 @@
 #include "server/views.hpp"
 
+#include "base/limits.hpp"
 #include "engine/decide.hpp"
 
 #include <nlohmann/json.hpp>
@@ -11,15 +12,24 @@ namespace server {
 
 using base::Json;
 
+void put_stored(Json& view, const char* name, std::string_view json) {
+    auto parsed = base::parse_json(json, base::limits::stored);
+    if (parsed) {
+        view[name] = std::move(*parsed);
+    } else {
+        view["unreadable"][name] = parsed.error().message;
+    }
+}
+
 Json token_view(const engine::State& state, const places::Token& token) {
     const auto& place = state.store.place(token.place);
     Json view = {
         {"id", text(token.id)},
         {"place", place.name},
-        {"data", *base::parse_json(token.data.view())},
         {"seq", token.id.seq},
         {"at", base::rfc3339(token.at)},
     };
+    put_stored(view, "data", token.data.view());
     if (!place.net.empty()) view["net"] = place.net;
     if (token.case_id) view["case"] = text(token.case_id);
     if (token.hidden) view["visibleAt"] = base::rfc3339(token.visible_at);
@@ -77,7 +87,7 @@ Json summary_view(const engine::OperationSummary& summary) {
         {"versionHash", summary.version_hash},
         {"state", summary.state},
     };
-    if (!summary.error.empty()) entry["error"] = *base::parse_json(summary.error);
+    if (!summary.error.empty()) put_stored(entry, "error", summary.error);
     return entry;
 }
 
@@ -197,7 +207,12 @@ std::string room_reason(const engine::Model& model, const engine::Operation& ope
 }
 
 Json work_view(const engine::State& state, const engine::Operation& operation) {
-    Json view = *base::parse_json(operation.call);  // skill, persona, budget, maxSteps, input
+    // skill, persona, budget, maxSteps, input
+    const auto call = base::parse_json(operation.call, base::limits::stored);
+    Json view = call && call->is_object() ? *call : Json::object();
+    if (view.empty()) put_stored(view, "input", operation.call);
+    if (const auto* agent = std::get_if<nets::Agent>(&operation.rules().action))
+        view["skill"] = agent->skill;
     view["operation"] = text(operation.id);
     view["net"] = operation.deployment->net->name;
     view["transition"] = state.transitions[operation.transition].name;
@@ -246,7 +261,7 @@ Json operation_view(
     };
     if (operation.case_id) view["case"] = text(operation.case_id);
     if (operation.next.us != 0) view["next"] = base::rfc3339(operation.next);
-    if (!operation.error.empty()) view["error"] = *base::parse_json(operation.error);
+    if (!operation.error.empty()) put_stored(view, "error", operation.error);
     if (const auto room = room_reason(model, operation); !room.empty()) view["waiting"] = room;
     switch (engine::performer(operation.rules())) {
         case engine::Performer::agent:

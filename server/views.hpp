@@ -11,6 +11,9 @@
 /// The JSON shapes of docs/http-api.md, from what the engine holds.
 namespace server {
 
+/// `view[name]` becomes the stored JSON; where that cannot be read `view.unreadable[name]` says
+/// why.
+void put_stored(base::Json& view, const char* name, std::string_view json);
 base::Json token_view(const engine::State& state, const places::Token& token);
 /// `{id, net, version, state, end, left, deadLetters, operations}`. At most `listed_max` of each.
 base::Json case_view(const engine::Model& model, const engine::Case& value);

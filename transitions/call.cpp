@@ -19,14 +19,35 @@ std::string to_call_json(const PlannedJob& planned) {
 }
 
 Result<PlannedJob> from_call_json(std::string_view call) {
-    const auto parsed = base::parse_json(call);
+    const auto parsed = base::parse_json(call, base::limits::stored);
     if (!parsed) return fail(parsed.error());
-    if (!parsed->is_object() || !parsed->contains("job") || !parsed->contains("reply")) {
+    if (!parsed->is_object() || !parsed->contains("job") || !parsed->contains("reply") ||
+        !parsed->at("reply").is_string()) {
         return fail(ErrorCode::internal, "an operation's call is malformed");
     }
     auto job = jobs::job_from_json(parsed->at("job"));
     if (!job) return fail(std::move(job.error()));
     return PlannedJob{std::move(*job), parsed->at("reply")};
+}
+
+Result<std::string> readable_call_json(const PlannedJob& planned) {
+    std::string call = to_call_json(planned);
+    if (call.size() > base::limits::call_bytes_max) {
+        return fail(
+            ErrorCode::limit,
+            fmt::format(
+                "a call of {} bytes; the limit is {}", call.size(), base::limits::call_bytes_max
+            ),
+            "put large arguments into blobs and pass their URNs"
+        );
+    }
+    auto read = from_call_json(call);
+    if (read && *read == planned) return call;
+    if (read) return fail(ErrorCode::internal, "a call is read back as another one");
+    auto error = std::move(read.error());
+    error.code = ErrorCode::limit;
+    error.message = "the call is beyond what an executor can be sent: " + error.message;
+    return fail(std::move(error));
 }
 
 namespace {
@@ -72,8 +93,10 @@ jobs::Caps caps_of(const Json& entry) {
 
 }  // namespace
 
-Result<jobs::Job> job_for(const catalog::Item& item) {
-    const auto entry = base::parse_json(item.entry);
+namespace {
+
+Result<jobs::Job> make_job(const catalog::Item& item) {
+    const auto entry = base::parse_json(item.entry, base::limits::stored);
     if (!entry) return fail(entry.error());
     const auto* kind = std::ranges::find(kinds, item.type, &Kind::type);
     if (kind == kinds.end()) {
@@ -97,6 +120,20 @@ Result<jobs::Job> job_for(const catalog::Item& item) {
     job.caps = caps_of(*entry);
     job.network = jobs::network(entry->value("network", "deny")).value_or(jobs::Network::deny);
     return job;
+}
+
+}  // namespace
+
+Result<jobs::Job> job_for(const catalog::Item& item) {
+    try {
+        return make_job(item);
+    } catch (const Json::exception& error) {
+        return fail(
+            ErrorCode::unprepared,
+            fmt::format("the entry of tool '{}' is malformed: {}", item.id, error.what()),
+            "register it again: netwright tool register DIR"
+        );
+    }
 }
 
 }  // namespace transitions

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/json.hpp"
+#include "base/limits.hpp"
 #include "base/result.hpp"
 #include "catalog/catalog.hpp"
 #include "engine/model.hpp"
@@ -21,9 +21,13 @@ inline constexpr std::string_view command_reply = "command";
 struct PlannedJob {
     jobs::Job job;
     std::string reply;
+    bool operator==(const PlannedJob&) const = default;
 };
 std::string to_call_json(const PlannedJob& planned);
 base::Result<PlannedJob> from_call_json(std::string_view call);
+/// The text for the record, after `from_call_json` has read it back: `limit` for a call that it
+/// refuses, with every fault.
+base::Result<std::string> readable_call_json(const PlannedJob& planned);
 
 /// What a command token says: `{"executor","command","args"}`, strictly read.
 struct CommandToken {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
@@ -16,8 +17,14 @@ namespace {
 
 class TokenReader {
 public:
-    void fault(std::string pointer, std::string message) {
-        faults_.push_back({std::move(pointer), ErrorCode::validation, std::move(message)});
+    void fault(std::string pointer, std::string message, ErrorCode code = ErrorCode::validation) {
+        faults_.push_back({std::move(pointer), code, std::move(message)});
+    }
+    void size(
+        const std::string& pointer, std::string_view what, std::size_t size, std::size_t most
+    ) {
+        if (size <= most) return;
+        fault(pointer, fmt::format("{} {}; the limit is {}", size, what, most), ErrorCode::limit);
     }
     std::string text(const Json& object, const std::string& pointer, const char* key) {
         const auto found = object.find(key);
@@ -30,16 +37,17 @@ public:
     void argv(const Json& value, std::vector<std::string>& into) {
         if (!value.is_array()) return fault("/args/argv", "must be a list of strings");
         for (std::size_t i = 0; i < value.size(); ++i) {
+            const std::string pointer = fmt::format("/args/argv/{}", i);
             if (!value[i].is_string()) {
-                fault(fmt::format("/args/argv/{}", i), "must be a string");
+                fault(pointer, "must be a string");
             } else if (value[i].get_ref<const std::string&>().find('\0') != std::string::npos) {
-                fault(fmt::format("/args/argv/{}", i), "holds a NUL");
+                fault(pointer, "holds a NUL");
             } else {
                 into.push_back(value[i]);
+                size(pointer, "bytes", into.back().size(), base::limits::argument_bytes_max);
             }
         }
-        if (into.size() > jobs::argv_count_max)
-            fault("/args/argv", fmt::format("has more than {} arguments", jobs::argv_count_max));
+        size("/args/argv", "arguments", into.size(), jobs::argv_count_max);
     }
     void env(const Json& value, std::map<std::string, std::string>& into) {
         if (!value.is_object()) return fault("/args/env", "must be an object of strings");
@@ -52,10 +60,10 @@ public:
                 fault(pointer, "must be a string without NUL");
             } else {
                 into[name] = setting;
+                size(pointer, "bytes", into[name].size(), base::limits::argument_bytes_max);
             }
         }
-        if (into.size() > jobs::env_count_max)
-            fault("/args/env", fmt::format("has more than {} variables", jobs::env_count_max));
+        size("/args/env", "variables", into.size(), jobs::env_count_max);
     }
     std::vector<base::ErrorDetail>& faults() { return faults_; }
 
@@ -71,6 +79,9 @@ void read_args(const Json& args, CommandToken& command, TokenReader& reader) {
             reader.env(value, command.env);
         } else if (key == "input") {
             command.input = base::canonical(value);
+            reader.size(
+                "/args/input", "bytes", command.input->size(), base::limits::input_bytes_max
+            );
         } else if (key == "timeoutMs") {
             if (!value.is_number_integer() || value.get<std::int64_t>() < 1) {
                 reader.fault(
@@ -91,14 +102,21 @@ void read_args(const Json& args, CommandToken& command, TokenReader& reader) {
     }
     if (!command.bash && !args.contains("toolId")) reader.fault("/args/toolId", "is missing");
     if (command.bash && !args.contains("script")) reader.fault("/args/script", "is missing");
-    if (command.script.size() > jobs::command_bytes_max)
-        reader.fault("/args/script", "is too long");
+    reader.size("/args/script", "bytes", command.script.size(), jobs::command_bytes_max);
+    std::size_t together = 0;
+    for (const auto& argument : command.argv)
+        together += argument.size() + 1;
+    for (const auto& [name, value] : command.env)
+        together += name.size() + value.size() + 2;
+    reader.size(
+        "/args", "bytes of argv and env together", together, base::limits::arguments_bytes_max
+    );
 }
 
 }  // namespace
 
 Result<CommandToken> read_command(std::string_view json) {
-    const auto token = base::parse_json(json);
+    const auto token = base::parse_json(json, base::limits::stored);
     if (!token) return fail(token.error());
     TokenReader reader;
     CommandToken command;
@@ -131,12 +149,19 @@ Result<CommandToken> read_command(std::string_view json) {
         }
     }
     if (reader.faults().empty()) return command;
-    std::string message = "the command token is malformed:";
+    const bool malformed = std::ranges::any_of(reader.faults(), [](const auto& fault) {
+        return fault.code != ErrorCode::limit;
+    });
+    std::string message =
+        malformed ? "the command token is malformed:" : "the command token is beyond a limit:";
     for (const auto& fault : reader.faults())
         message += fmt::format(" {}: {};", fault.pointer, fault.message);
-    return fail(
-        base::Error{ErrorCode::validation, std::move(message), {}, std::move(reader.faults())}
-    );
+    return fail(base::Error{
+        malformed ? ErrorCode::validation : ErrorCode::limit,
+        std::move(message),
+        {},
+        std::move(reader.faults())
+    });
 }
 
 }  // namespace transitions

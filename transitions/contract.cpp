@@ -1,6 +1,6 @@
 #include "transitions/contract.hpp"
 
-#include "base/json.hpp"
+#include "base/limits.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -40,7 +40,7 @@ std::string defaults_of(const Json& contract) {
 
 Result<std::shared_ptr<const Contract>> compile(const catalog::Item& item) {
     auto made = std::make_shared<Contract>();
-    const auto entry = base::parse_json(item.entry);
+    const auto entry = base::parse_json(item.entry, base::limits::stored);
     if (!entry) return fail(entry.error());
     const auto contract = entry->find("contract");
     if (contract == entry->end() || !contract->is_object()) return made;
@@ -71,8 +71,9 @@ Result<std::string> Contract::arguments(std::string_view given) const {
             }
         }
         if (!defaults.empty()) {
-            const Json standard = *base::parse_json(defaults);
-            for (const auto& [name, value] : standard.items())
+            const auto standard = base::parse_json(defaults, base::limits::stored);
+            if (!standard) return fail(standard.error());
+            for (const auto& [name, value] : standard->items())
                 if (!arguments->contains(name)) (*arguments)[name] = value;
         }
     }

@@ -102,14 +102,36 @@ Result<Task> Dispatcher::task_of(const engine::Performance& performance) {
 
 void Dispatcher::perform(const engine::Performance& performance) {
     auto task = task_of(performance);
-    base::check(task.has_value(), "what was prepared reads back");
+    if (!task) return settle_unreadable(performance, task.error());
     with_board([&](JobBoard& board) { board.offer(std::move(*task), now()); });
 }
 
 void Dispatcher::recover(const engine::Performance& performance) {
     auto task = task_of(performance);
-    base::check(task.has_value(), "what was prepared reads back");
+    if (!task) return settle_unreadable(performance, task.error());
     with_board([&](JobBoard& board) { board.recover(std::move(*task), now()); });
+}
+
+// The stored call is not one that this version reads. It can have begun only where another version
+// had offered it.
+void Dispatcher::settle_unreadable(const engine::Performance& performance, const base::Error& why) {
+    engine::Outcome outcome;
+    outcome.operation = performance.operation;
+    outcome.attempt = performance.attempt;
+    outcome.kind =
+        performance.had_lease ? engine::Outcome::Kind::lost : engine::Outcome::Kind::never_started;
+    outcome.error = {
+        ErrorCode::unprepared,
+        fmt::format(
+            "the stored call of operation {} cannot be read: {}",
+            text(performance.operation),
+            why.message
+        ),
+        {},
+        {}
+    };
+    base::log_error(fmt::format("model '{}': {}", performance.model, outcome.error.message));
+    engine_->settle(performance.model, std::move(outcome), "engine", {});
 }
 
 void Dispatcher::cancel(std::string_view model, base::OperationId operation) {

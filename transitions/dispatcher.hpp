@@ -104,6 +104,7 @@ private:
     void handle(BoardEvent& event);
     void report(Reported& reported);
     void report_settled(const jobs::LeaseId& lease, base::Result<engine::Settled> settled);
+    void settle_unreadable(const engine::Performance& performance, const base::Error& why);
     void settle_checked(const Reported& reported, engine::Outcome outcome);
     [[nodiscard]] std::shared_ptr<const Contract> contract_of(
         const std::string& model, const OutcomeContext& context

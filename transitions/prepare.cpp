@@ -1,3 +1,4 @@
+#include "base/limits.hpp"
 #include "transitions/call.hpp"
 #include "transitions/dispatcher.hpp"
 
@@ -93,6 +94,17 @@ Result<PlannedJob> plan(
         if (!contract) return fail(contract.error());
         auto arguments = (*contract)->arguments(request.input);
         if (!arguments) return fail(std::move(arguments.error()));
+        if (arguments->size() > base::limits::args_bytes_max) {
+            return fail(
+                ErrorCode::limit,
+                fmt::format(
+                    "the arguments have {} bytes; the limit is {}",
+                    arguments->size(),
+                    base::limits::args_bytes_max
+                ),
+                "put large arguments into blobs and pass their URNs"
+            );
+        }
         if (!std::holds_alternative<jobs::Builtin>(planned.job.binding))
             planned.job.input = *arguments;
         planned.job.args = std::move(*arguments);
@@ -132,9 +144,18 @@ void Dispatcher::prepare(
     std::move_only_function<void(Result<engine::Prepared>)> done
 ) {
     auto planned = plan(parts_.catalog, contracts_, model, request);
-    if (!planned) return done(fail(std::move(planned.error())));
+    if (!planned) {
+        auto& error = planned.error();
+        const auto stopped = engine_->stopped_by(catalog::global_model);
+        if (error.code == ErrorCode::unprepared && stopped) {
+            error.message += "; the global catalog cannot be read: " + stopped->message;
+        }
+        return done(fail(std::move(error)));
+    }
+    auto call = readable_call_json(*planned);
+    if (!call) return done(fail(std::move(call.error())));
     engine::Prepared prepared{
-        .call = to_call_json(*planned),
+        .call = std::move(*call),
         .effect = std::string(jobs::name(planned->job.effect)),
         .tool_id = planned->job.tool_id,
         .version_hash = planned->job.version_hash,

@@ -146,7 +146,7 @@ TEST_CASE("an audit of the state finds an entry of the index that was changed or
     m.deploy(pass_net);
     m.pass(many);
     const auto audit = [&] {
-        engine::Refold refold(m.log, m.snapshots, "m");
+        engine::Refold refold(m.log, m.snapshots, "m", engine::Refold::Derived::compared);
         const engine::AuditOptions options{
             .visit = [&](const engine::StoredRecord& record,
                          const base::Json&) { return refold.visit(record); }
