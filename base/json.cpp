@@ -22,13 +22,13 @@ public:
     bool number_integer(number_integer_t value) override { return add(value); }
     bool number_unsigned(number_unsigned_t value) override {
         if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) {
-            return refuse("an integer outside the range of int64");
+            return refuse_integer(fmt::format("{}", value));
         }
         return add(static_cast<std::int64_t>(value));
     }
     bool number_float(number_float_t value, const string_t& text) override {
         if (text.find_first_of(".eE") == string_t::npos) {
-            return refuse("an integer outside the range of int64");
+            return refuse_integer(text);
         }
         return add(value);
     }
@@ -36,7 +36,10 @@ public:
     bool binary(binary_t& /*value*/) override { return refuse("binary data"); }
     bool start_object(std::size_t /*size*/) override { return open(Json::object()); }
     bool key(string_t& value) override {
-        if (stack_.back()->contains(value)) return refuse("the key '" + value + "' given twice");
+        if (stack_.back()->contains(value)) {
+            key_ = std::move(value);
+            return refuse("the key '" + key_ + "' given twice");
+        }
         key_ = std::move(value);
         return true;
     }
@@ -55,6 +58,15 @@ public:
     Json take() { return std::move(root_); }
     [[nodiscard]] const std::string& refused() const { return refused_; }
     [[nodiscard]] bool too_many() const { return too_many_; }
+    /// Where the value stands, or would have stood, that ended the reading.
+    [[nodiscard]] std::string pointer() const {
+        std::string pointer;
+        for (std::size_t i = 0; i < stack_.size(); ++i) {
+            const Json* child = i + 1 < stack_.size() ? stack_[i + 1] : nullptr;
+            pointer = pointer_child(pointer, step(*stack_[i], child));
+        }
+        return pointer;
+    }
     [[nodiscard]] const std::string& what() const { return what_; }
 
 private:
@@ -93,6 +105,28 @@ private:
     bool close() {
         stack_.pop_back();
         return true;
+    }
+    /// From a container to `child` in it, or to the value that comes next.
+    [[nodiscard]] std::string step(const Json& container, const Json* child) const {
+        if (container.is_array()) {
+            return fmt::to_string(child == nullptr ? container.size() : container.size() - 1);
+        }
+        if (child == nullptr) return key_;
+        for (const auto& [key, value] : container.items()) {
+            if (&value == child) return key;
+        }
+        return {};
+    }
+    bool refuse_integer(std::string_view text) {
+        using Limits = std::numeric_limits<std::int64_t>;
+        constexpr std::size_t digits_shown = 40;
+        return refuse(fmt::format(
+            "the integer {}{}: integers are from {} to {}",
+            text.substr(0, digits_shown),
+            text.size() > digits_shown ? "..." : "",
+            Limits::min(),
+            Limits::max()
+        ));
     }
     bool refuse(std::string why) {
         refused_ = std::move(why);
@@ -209,11 +243,31 @@ Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
             fmt::format("JSON of {} bytes; the limit is {}", text.size(), limits.bytes_max)
         );
     }
+    // The parser takes a zero byte for the end, whatever follows it.
+    if (const auto at = text.find('\0'); at != std::string_view::npos) {
+        const auto before = text.substr(0, at);
+        const auto line_start = before.rfind('\n') + 1;  // npos + 1 = 0
+        return fail(
+            ErrorCode::validation,
+            fmt::format(
+                "not JSON: a zero byte at line {}, column {}",
+                1 + std::ranges::count(before, '\n'),
+                at - line_start + 1
+            )
+        );
+    }
     Builder builder(limits);
     if (Json::sax_parse(text.begin(), text.end(), &builder)) return builder.take();
     if (!builder.refused().empty()) {
+        const auto pointer = builder.pointer();
+        const std::string message = "JSON holds " + builder.refused();
         const auto code = builder.too_many() ? ErrorCode::too_large : ErrorCode::validation;
-        return fail(code, "JSON holds " + builder.refused());
+        return fail(Error{
+            code,
+            pointer.empty() ? message : fmt::format("{} (at {})", message, pointer),
+            {},
+            {{pointer, code, builder.refused()}}
+        });
     }
     return fail(ErrorCode::validation, "not JSON: " + without_prefix(builder.what()));
 }

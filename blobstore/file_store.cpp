@@ -66,9 +66,11 @@ FileStore::FileStore(const FileStoreOptions& options)
     : layout_(options.folder),
       folders_(layout_),
       clock_(options.clock),
-      quota_(options.bytes_quota) {}
+      quota_(options.bytes_quota),
+      read_only_(options.read_only) {}
 
 base::Result<std::unique_ptr<FileStore>> FileStore::open(const FileStoreOptions& options) {
+    if (options.read_only) return std::unique_ptr<FileStore>(new FileStore(options));
     std::error_code error;
     const auto folder = std::filesystem::absolute(options.folder, error);
     if (!folder.parent_path().empty()) {
@@ -109,6 +111,7 @@ base::Result<void> FileStore::count_folder(std::size_t index) {
 }
 
 base::Result<std::unique_ptr<Upload>> FileStore::upload(const UploadOptions& options) {
+    base::check(!read_only_, "an upload into a store that was opened to be read");
     return FileUpload::begin({layout_, folders_, pins_, quota_, clock_}, options);
 }
 
@@ -195,6 +198,7 @@ base::Result<std::vector<BlobStat>> FileStore::list(
 }
 
 base::Result<CollectionReport> FileStore::collect(const Collection& collection, const Mark& mark) {
+    base::check(!read_only_, "a collection of a store that was opened to be read");
     if (!pins_.begin_collection()) {
         return base::fail(base::ErrorCode::conflict, "a collection of the blob store is running");
     }

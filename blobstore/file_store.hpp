@@ -20,6 +20,8 @@ struct FileStoreOptions {
     /// The store's own folder, made (0700) when it does not exist; nothing else may write there.
     std::filesystem::path folder;
     std::uint64_t bytes_quota = std::uint64_t{1} << 40U;
+    /// Changes nothing in the folder, and does not lock it: whoever opens it keeps writers away.
+    bool read_only = false;
     /// Must outlive the store.
     const base::Clock& clock = base::system_clock();
 };
@@ -59,6 +61,7 @@ private:
     base::FileDescriptor lock_;
     PinTable pins_;
     Quota quota_;
+    bool read_only_;
     ChunkDigestCache chunk_digests_;
 };
 

@@ -1,5 +1,6 @@
 #include "base/json.hpp"
 #include "base/json_schema.hpp"
+#include "catalog/builtin_ids.hpp"
 #include "catalog/item.hpp"
 
 #include <nlohmann/json.hpp>
@@ -132,7 +133,12 @@ public:
                 faults_.push_back(
                     {"/" + pointer,
                      ErrorCode::validation,
-                     fmt::format("must be a whole number from 1 to {}", cap->max)}
+                     fmt::format(
+                         "must be a whole number from {} to {}{}",
+                         cap->max == 0 ? 0 : 1,
+                         cap->max,
+                         value.is_number() ? ", not " + value.dump() : ""
+                     )}
                 );
             } else {
                 made[key] = value;
@@ -272,18 +278,22 @@ base::Result<ScriptRegistration> read_script_registration(const Json& body) {
     }
     ScriptRegistration made;
     const std::string id = checker.text("id", true, 128);
-    if (!id.empty() && !valid_tool_id(id)) {
+    const bool id_given = body.contains("id") && body.at("id").is_string();
+    if (id_given && !valid_tool_id(id)) {
         checker.fault(
             "id",
             "must be segments of a-z, 0-9, '_' and '-' joined by dots, each beginning with a "
             "letter, without '__'"
         );
     }
+    if (std::ranges::find(builtin_tool_ids, id) != builtin_tool_ids.end()) {
+        checker.fault("id", fmt::format("'{}' is a built-in tool; choose another id", id));
+    }
     const std::string runtime = checker.one_of("runtime", runtimes, "");
     std::string name = checker.text("name", true, 256);
     made.model = checker.text("model", false, 128);
-    if (!made.model.empty() && !base::valid_name(made.model))
-        checker.fault("model", "is no name for a model");
+    if (body.contains("model") && !base::valid_name(made.model))
+        checker.fault("model", fmt::format("'{}' is not a valid model name", made.model));
     std::string filename = checker.text("filename", false, 128);
     if (filename.empty()) filename = id + extension(runtime);
     if (!good_filename(filename) && !id.empty())

@@ -1,5 +1,6 @@
 #include "base/files.hpp"
 #include "base/json.hpp"
+#include "base/random.hpp"
 #include "base/sha256.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
@@ -87,10 +88,12 @@ Outcome<Exit> put(Context& context, const PutOptions& options) {
 Outcome<Exit> get(Context& context, const BlobOptions& options) {
     auto master = context.master();
     if (!master) return std::unexpected(std::move(master.error()));
-    const auto part = options.out + ".part";
+    // A file of its own: a link that somebody laid under the name would be written through.
+    const auto part = options.out + ".part-" + base::random_hex(8);
+    constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     base::FileDescriptor file(
-        options.out.empty() ? ::dup(1)
-                            : ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)
+        options.out.empty() ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                            : ::open(part.c_str(), flags, 0644)
     );
     if (!file) return wrong_usage(base::errno_error("open " + part));
     Progress progress("downloading");

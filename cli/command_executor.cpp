@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <utility>
 #include <vector>
 
@@ -112,6 +113,8 @@ Outcome<executor::Options> worker_options(const ExecutorOptions& options) {
 Outcome<Exit> run_executor(Context& /*context*/, const ExecutorOptions& options) {
     const auto worker = worker_options(options);
     if (!worker) return std::unexpected(worker.error());
+    // The work folder is private; what a job makes has the same mode wherever the executor runs.
+    ::umask(022);
     const StopOnSignal stop;
     auto ended = executor::run(*worker, stop.signal());
     if (!ended) return failed(std::move(ended.error()));

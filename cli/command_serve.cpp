@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <utility>
 
 namespace cli {
@@ -110,6 +111,8 @@ void wait_for_stop(const StopOnSignal& stop, ExecutorProcess* executor) {
 Outcome<Exit> serve(Context& /*context*/, const ServeOptions& options) {
     auto master_for = master_options(options);
     if (!master_for) return std::unexpected(std::move(master_for.error()));
+    // Records and blobs hold what the workflows work on.
+    ::umask(077);
     const StopOnSignal stop;
     auto master = server::Master::start(*master_for);
     if (!master) return failed(std::move(master.error()));

@@ -1,4 +1,5 @@
 #include "base/json.hpp"
+#include "base/plural.hpp"
 #include "cli/command.hpp"
 #include "cli/table.hpp"
 #include "cli/tool_directory.hpp"
@@ -6,7 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstdio>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <utility>
 #include <vector>
 
@@ -68,17 +72,36 @@ std::string scope_of(const Json& item) {
     return item.value("shadowed", false) ? scope + ", shadowed" : scope;
 }
 
+// A tool is one script: one that reads a file next to it finds none where it runs.
+void warn_of(const std::vector<std::string>& not_uploaded, const std::string& folder) {
+    if (not_uploaded.empty()) return;
+    constexpr std::size_t named_max = 10;
+    const auto count = std::min(named_max, not_uploaded.size());
+    fmt::print(
+        stderr,
+        "netwright: a tool is one script: {} of {} {} not part of it: {}{}\n",
+        base::plural(not_uploaded.size(), "other file"),
+        folder,
+        not_uploaded.size() == 1 ? "is" : "are",
+        fmt::join(
+            not_uploaded.begin(), not_uploaded.begin() + static_cast<std::ptrdiff_t>(count), ", "
+        ),
+        count < not_uploaded.size() ? ", ..." : ""
+    );
+}
+
 Outcome<Exit> register_tools(Context& context, const RegisterOptions& options) {
     std::vector<Json> bodies;
     for (const auto& path : options.paths) {
-        auto body = read_tool(path);
-        if (!body) return std::unexpected(std::move(body.error()));
+        auto tool = read_tool(path);
+        if (!tool) return std::unexpected(std::move(tool.error()));
+        warn_of(tool->not_uploaded, path);
         // No model: the global catalog.
-        if (context.model) (*body)["model"] = *context.model;
+        if (context.model) tool->body["model"] = *context.model;
         if (!options.expected_version.empty()) {
-            (*body)["expectedVersion"] = options.expected_version;
+            tool->body["expectedVersion"] = options.expected_version;
         }
-        bodies.push_back(std::move(*body));
+        bodies.push_back(std::move(tool->body));
     }
     auto master = context.master();
     if (!master) return std::unexpected(std::move(master.error()));

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fmt/format.h>
+#include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,7 +37,12 @@ base::Result<void> ExecutorProcess::start() {
     if (child == 0) {
         ::signal(SIGTERM, SIG_DFL);
         ::signal(SIGINT, SIG_DFL);
-        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+        // Follows the thread that forked: `start` and `look_after` stay on one that lives as long
+        // as the process. KILL, since a job in its grace would hold up the end; the next executor
+        // sweeps what is left, and reports the leases as lost.
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        // Whatever a library opened without O_CLOEXEC: a socket that listens would keep its port.
+        ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
         if (::getppid() == parent) ::execv("/proc/self/exe", argv.data());
         ::_exit(127);
     }

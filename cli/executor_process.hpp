@@ -8,8 +8,9 @@
 
 namespace cli {
 
-/// `netwright executor` as a child of the master's process, which it does not outlive. It is
-/// started anew when it ends by itself.
+/// `netwright executor` as a child of the master's process, which it does not outlive: the kernel
+/// kills it when the thread that started it ends. It inherits no descriptor but the standard three,
+/// and is restarted when it ends on its own.
 class ExecutorProcess {
 public:
     /// `arguments`: what follows `netwright`.

@@ -73,9 +73,10 @@ Outcome<Json> audit_stopped(const std::filesystem::path& data, const AuditWish& 
         if (!head) return wrong_usage(head.error());
         anchor = *head;
     }
-    auto directory = engine::DataDirectory::open(data);
+    auto directory = engine::DataDirectory::open_to_read(data);
     if (!directory) return failed(std::move(directory.error()));
-    const auto blobs = blobstore::FileStore::open({.folder = directory->blobs()});
+    const auto blobs =
+        blobstore::FileStore::open({.folder = directory->blobs(), .read_only = true});
     if (!blobs) return failed(blobs.error());
     auto log = engine::open_rocks_log(
         directory->log(), {.access = engine::LogAccess::read_only, .blobs = blobs->get()}

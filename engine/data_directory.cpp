@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -29,6 +30,15 @@ std::string holder(const std::filesystem::path& lock_file) {
     return text.empty() ? "another process" : fmt::format("the process {}", text);
 }
 
+base::Error in_use(const std::filesystem::path& folder) {
+    return {
+        base::ErrorCode::conflict,
+        fmt::format("{} is in use by {}", folder.string(), holder(folder / "lock")),
+        "one master works on a directory: stop that one, or give another --data",
+        {}
+    };
+}
+
 base::Result<base::FileDescriptor> lock(const std::filesystem::path& folder) {
     const auto path = folder / "lock";
     base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -36,11 +46,7 @@ base::Result<base::FileDescriptor> lock(const std::filesystem::path& folder) {
     // Not removed at the end: who waits for an open file would lock one that is no longer there.
     if (::flock(file.value(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return base::fail(base::errno_error("lock " + path.string()));
-        return base::fail(
-            base::ErrorCode::conflict,
-            fmt::format("{} is in use by {}", folder.string(), holder(path)),
-            "one master works on a directory: stop that one, or give another --data"
-        );
+        return base::fail(in_use(folder));
     }
     const std::string pid = fmt::format("{}\n", ::getpid());
     if (::ftruncate(file.value(), 0) != 0 ||
@@ -48,6 +54,63 @@ base::Result<base::FileDescriptor> lock(const std::filesystem::path& folder) {
         return base::fail(base::errno_error("write " + path.string()));
     }
     return file;
+}
+
+// A directory that no master has served from yet, such as a copy, may have no lock file.
+base::Result<base::FileDescriptor> lock_to_read(const std::filesystem::path& folder) {
+    const auto path = folder / "lock";
+    base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file && errno == ENOENT) return file;
+    if (!file) return base::fail(base::errno_error("open " + path.string()));
+    if (::flock(file.value(), LOCK_SH | LOCK_NB) == 0) return file;
+    if (errno != EWOULDBLOCK) return base::fail(base::errno_error("lock " + path.string()));
+    return base::fail(in_use(folder));
+}
+
+base::Result<void> keep_private(const std::filesystem::path& folder) {
+    constexpr mode_t others = S_IRWXG | S_IRWXO;
+    struct stat status{};
+    if (::stat(folder.c_str(), &status) != 0) {
+        return base::fail(base::errno_error("stat " + folder.string()));
+    }
+    const mode_t mode = status.st_mode & 07777U;
+    if ((mode & others) == 0) return {};
+    if (status.st_uid != ::geteuid()) {
+        return base::fail(
+            base::ErrorCode::not_permitted,
+            fmt::format(
+                "{} belongs to user {} and has the mode {:o}: other users could read the log",
+                folder.string(),
+                status.st_uid,
+                mode
+            ),
+            fmt::format(
+                "give a directory of this process's own user, such as --data {}",
+                (folder / "netwright").string()
+            )
+        );
+    }
+    const mode_t closed = mode & ~others;
+    if (::chmod(folder.c_str(), closed) != 0) {
+        return base::fail(base::errno_error("chmod " + folder.string()));
+    }
+    base::log_warning(fmt::format(
+        "{} had the mode {:o}, so other users could read the log; it has {:o} now",
+        folder.string(),
+        mode,
+        closed
+    ));
+    return {};
+}
+
+base::Result<void> check_restored(const std::filesystem::path& folder) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(folder / restoring_name, ignored)) return {};
+    return base::fail(
+        base::ErrorCode::tamper,
+        fmt::format("{} holds a restore that has not finished", folder.string()),
+        "wait until `netwright restore` has ended; if it was killed, restore into a new directory"
+    );
 }
 
 // 1 -> 2: snapshots hold another state (cases that are over left it), and are made again.
@@ -61,9 +124,9 @@ base::Result<void> upgrade(const std::filesystem::path& folder) {
     );
 }
 
-base::Result<void> check_format(const std::filesystem::path& folder) {
+/// 0 = a directory without a log, which has none.
+base::Result<int> format_of(const std::filesystem::path& folder) {
     const auto path = folder / "format";
-    const std::string current = fmt::format("{}\n", data_format_version);
     const auto text = base::read_file(path, small_file_bytes_max);
     if (!text && text.error().code == base::ErrorCode::not_found) {
         if (std::filesystem::exists(folder / "log")) {
@@ -73,7 +136,7 @@ base::Result<void> check_format(const std::filesystem::path& folder) {
                 "restore the file, or the directory from a backup"
             );
         }
-        return base::write_file_atomically(path, current, 0600);
+        return 0;
     }
     if (!text) return base::fail(text.error());
     const auto digits = trimmed(*text);
@@ -97,9 +160,18 @@ base::Result<void> check_format(const std::filesystem::path& folder) {
             "use the netwright that wrote it, or a newer one"
         );
     }
-    if (version == data_format_version) return {};
+    return version;
+}
+
+base::Result<void> check_format(const std::filesystem::path& folder) {
+    const auto version = format_of(folder);
+    if (!version) return base::fail(version.error());
+    const auto path = folder / "format";
+    const std::string current = fmt::format("{}\n", data_format_version);
+    if (*version == 0) return base::write_file_atomically(path, current, 0600);
+    if (*version == data_format_version) return {};
     base::log_warning(fmt::format(
-        "upgrading {} from format {} to {}", folder.string(), version, data_format_version
+        "upgrading {} from format {} to {}", folder.string(), *version, data_format_version
     ));
     if (auto done = upgrade(folder); !done) return done;
     return base::write_file_atomically(path, current, 0600);
@@ -121,8 +193,10 @@ base::Result<DataDirectory> DataDirectory::open(const std::filesystem::path& pat
             base::ErrorCode::internal, fmt::format("make {}: {}", path.string(), failed.message())
         );
     }
+    if (auto closed = keep_private(path); !closed) return base::fail(closed.error());
     auto held = lock(path);
     if (!held) return base::fail(held.error());
+    if (auto whole = check_restored(path); !whole) return base::fail(whole.error());
     if (auto fits = check_format(path); !fits) return base::fail(fits.error());
     for (const char* const folder : {"log", "blobs", "snapshots"}) {
         std::filesystem::create_directory(path / folder, failed);
@@ -134,6 +208,17 @@ base::Result<DataDirectory> DataDirectory::open(const std::filesystem::path& pat
         }
     }
     return DataDirectory(path, std::move(*held));
+}
+
+base::Result<DataDirectory> DataDirectory::open_to_read(const std::filesystem::path& path) {
+    auto held = lock_to_read(path);
+    if (!held) return base::fail(held.error());
+    if (auto whole = check_restored(path); !whole) return base::fail(whole.error());
+    const auto version = format_of(path);
+    if (!version) return base::fail(version.error());
+    if (*version == data_format_version) return DataDirectory(path, std::move(*held));
+    held->reset();
+    return open(path);
 }
 
 }  // namespace engine

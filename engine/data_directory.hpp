@@ -11,13 +11,22 @@ namespace engine {
 /// upgraded.
 inline constexpr int data_format_version = 2;
 
+/// A folder of this name in it holds a restore that has not finished: no master starts there.
+inline constexpr const char* restoring_name = "restoring";
+
 /// The master's directory, locked for this process until the object ends. A killed master's lock
 /// ends with it.
 class DataDirectory {
 public:
-    /// Makes it (0700) when it does not exist. `conflict` when another process holds it, naming its
-    /// pid; `unsupported` when it is of a newer format.
+    /// Makes it (0700) when it does not exist, and takes the rights of other users away from one
+    /// that this user owns; a directory of somebody else that other users can enter is refused.
+    /// `conflict` when another process holds it, naming its pid; `unsupported` when it is of a
+    /// newer format.
     static base::Result<DataDirectory> open(const std::filesystem::path& path);
+    /// For an audit or a backup of a master that does not run: writes nothing, so it works on a
+    /// read-only file system, and beside other readers. Only a directory of an older format is
+    /// opened by `open`, which upgrades it.
+    static base::Result<DataDirectory> open_to_read(const std::filesystem::path& path);
 
     DataDirectory(DataDirectory&&) noexcept = default;
     DataDirectory& operator=(DataDirectory&&) noexcept = default;

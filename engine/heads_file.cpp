@@ -20,7 +20,6 @@ constexpr std::size_t slot_name_max = 128;
 constexpr std::size_t slot_seq_at = 160;
 constexpr std::size_t slot_hash_at = slot_seq_at + 8;
 constexpr std::size_t slot_check_at = slot_bytes - 32;
-constexpr std::size_t heads_file_bytes_max = std::size_t{1} << 28U;
 
 using SlotBytes = std::array<char, slot_bytes>;
 

@@ -4,6 +4,7 @@
 #include "base/guarded.hpp"
 #include "engine/log.hpp"
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -12,6 +13,8 @@
 #include <vector>
 
 namespace engine {
+
+inline constexpr std::size_t heads_file_bytes_max = std::size_t{1} << 28U;
 
 /// The head of every model, kept apart from the log so that a log that has lost its tail is seen. A
 /// file of slots of 256 bytes, each written in place after a commit and not synced: after a loss of

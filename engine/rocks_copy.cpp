@@ -6,8 +6,8 @@
 
 namespace engine {
 
-// The tables are linked, not copied: that takes no time and no room. The heads kept apart stay
-// behind: they would be those of now, not those of the copy; the first commits note them anew.
+// The tables are linked, not copied: that takes no time and no room. The heads kept apart are
+// copied before: what they name is in the copy, so a copy that lost records is found out by them.
 base::Result<void> RocksLog::copy_to(const std::filesystem::path& folder) {
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
@@ -16,6 +16,9 @@ base::Result<void> RocksLog::copy_to(const std::filesystem::path& folder) {
             base::ErrorCode::internal, "make " + folder.string() + ": " + failed.message()
         );
     }
+    const auto heads = base::read_file(place_.folder / "heads", heads_file_bytes_max);
+    if (!heads) return base::fail(heads.error());
+    if (auto kept = base::write_file_atomically(folder / "heads", *heads, 0600); !kept) return kept;
     return reading([&]() -> base::Result<void> {
         rocksdb::Checkpoint* made = nullptr;
         auto status = rocksdb::Checkpoint::Create(database_.get(), &made);

@@ -37,6 +37,15 @@ base::Result<base::FileDescriptor> lock_work(const files::path& work) {
             base::ErrorCode::internal, fmt::format("make {}: {}", work.string(), failed.message())
         );
     }
+    // Scripts, output and results of every job are here.
+    files::permissions(work, files::perms::owner_all, failed);
+    if (failed) {
+        return base::fail(
+            base::ErrorCode::internal,
+            fmt::format("make {} private (mode 700): {}", work.string(), failed.message()),
+            "let --work be a folder of the executor's own user"
+        );
+    }
     const auto file = work / "lock";
     base::FileDescriptor lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!lock) return base::fail(base::errno_error("open " + file.string()));

@@ -1,6 +1,7 @@
 #include "executor/public_folder.hpp"
 
 #include "base/files.hpp"
+#include "base/random.hpp"
 #include "base/sha256.hpp"
 
 #include <fcntl.h>
@@ -48,18 +49,21 @@ base::Result<PublicFolder> PublicFolder::make(
     std::error_code ignored;
     const auto id = base::sha256(std::filesystem::absolute(work, ignored).string()).hex();
     const auto prefix = fmt::format("netwright-{}-", purpose);
-    const auto path = parent / (prefix + id.substr(0, 16));
     for (int i = 0; i < make_tries; ++i) {
         sweep(parent, prefix);
-        // Must not exist: in a folder that everybody may write to it could be somebody's trap.
+        // A name of its own: what stands under another's name, left over and not removable or held
+        // in another container, or a trap in a folder that every user may write to, is no obstacle.
+        const auto path = parent / (prefix + id.substr(0, 16) + "-" + base::random_hex(8));
         if (::mkdir(path.c_str(), 0755) != 0) break;
         auto lock = locked(path);
+        // Whatever the umask is: other users must be able to enter.
+        if (lock && ::fchmod(lock.value(), 0755) != 0) break;
         // Another executor that started at the same moment may have swept it before it was locked.
         struct stat status{};
         const bool there = lock && ::fstat(lock.value(), &status) == 0 && status.st_nlink > 0;
         if (there) return PublicFolder(path, std::move(lock));
     }
-    return base::fail(base::errno_error("make " + path.string()));
+    return base::fail(base::errno_error("make a folder in " + parent.string()));
 }
 
 PublicFolder::~PublicFolder() {

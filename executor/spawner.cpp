@@ -118,13 +118,24 @@ base::Result<base::FileDescriptor> sealed_file(const std::string& name, std::str
 
 base::Result<base::FileDescriptor> program_file(const Program& program) {
     std::string block(sizeof(nw_program), '\0');
-    const auto add = [&](std::string_view text) { block.append(text).push_back('\0'); };
+    bool shifted = false;
+    const auto add = [&](std::string_view text) {
+        shifted |= text.contains('\0');
+        block.append(text).push_back('\0');
+    };
     add(program.path);
     for (const auto& argument : program.argv)
         add(argument);
     for (const auto& entry : program.env)
         add(entry);
     add(program.folder);
+    // One text would be read as two, and what follows it as something else.
+    if (shifted) {
+        return base::fail(
+            base::ErrorCode::validation,
+            "a program's path, arguments, environment and folder cannot hold a zero byte"
+        );
+    }
     const nw_program header{
         .bytes = static_cast<std::uint32_t>(block.size()),
         .argc = static_cast<std::uint32_t>(program.argv.size()),

@@ -145,6 +145,7 @@ Task<base::Result<void>> ClientConnection::connect() {
         co_return refuse(fmt::format("no answer within {}", base::text(core_.options.connect)));
     }
     if (error) co_return refuse(error.message());
+    close_on_exec(connecting_.native_handle());
     wire_ = std::make_shared<Wire>(
         core_.tls ? core_.tls->connected(std::move(connecting_), url.host)
                   : plain_transport(std::move(connecting_)),

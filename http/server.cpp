@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "http/connection.hpp"
 #include "http/status.hpp"
+#include "http/transport.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -66,6 +67,7 @@ base::Result<tcp::acceptor> listen(asio::io_context& context, const ServerOption
     tcp::acceptor acceptor(context);
     boost::system::error_code error;
     acceptor.open(endpoint->protocol(), error);
+    if (!error) close_on_exec(acceptor.native_handle());
     if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) acceptor.bind(*endpoint, error);
     if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
@@ -128,6 +130,7 @@ Task<void> Server::Impl::accept_all() {
             co_await acceptor->async_accept(socket, peer, asio::as_tuple(asio::use_awaitable));
         if (stopping) break;
         if (!error) {
+            close_on_exec(socket.native_handle());
             admit(std::move(socket), peer, thread);
             continue;
         }

@@ -4,6 +4,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <utility>
 
@@ -104,6 +105,11 @@ bool Transport::quiet() {
     char byte = 0;
     const auto got = ::recv(socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+void close_on_exec(int descriptor) {
+    const int set = ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    base::check(set == 0, "fcntl can set FD_CLOEXEC on an open socket");
 }
 
 std::unique_ptr<Transport> plain_transport(asio::ip::tcp::socket socket) {

@@ -55,6 +55,10 @@ public:
     bool quiet();
 };
 
+/// A program that this process executes does not inherit the socket: Asio opens and accepts them
+/// without O_CLOEXEC.
+void close_on_exec(int descriptor);
+
 std::unique_ptr<Transport> plain_transport(boost::asio::ip::tcp::socket socket);
 
 /// Certificates and rules for many connections. Thread-safe once made.

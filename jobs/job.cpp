@@ -76,7 +76,10 @@ Binding read_binding(const base::Json& json, const std::string& pointer, wire::F
     } else if (type == "script") {
         binding = read_script(reader);
     } else if (type == "command") {
-        binding = Command{reader.text("script", {command_bytes_max, false})};
+        Command command{reader.text("script", {command_bytes_max, false})};
+        // It becomes an argument of bash, which ends at a zero byte.
+        if (command.script.contains('\0')) reader.fault("script", "holds a zero byte");
+        binding = std::move(command);
     } else {
         reader.fault("type", fmt::format("'{}' is not builtin, script or command", type));
         return binding;

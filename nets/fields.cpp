@@ -1,6 +1,7 @@
 #include "nets/fields.hpp"
 
 #include "base/ids.hpp"
+#include "base/length.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -96,19 +97,10 @@ std::optional<base::Duration> read_duration(
         faults.add(at, wrong_type(wanted, value));
         return std::nullopt;
     }
-    const auto& text = value.get_ref<const std::string&>();
-    const auto length = base::duration(text);
-    if (!length) {
-        faults.add(at, fmt::format("must be {}, not {}", wanted, in_quotes(text)));
-        return std::nullopt;
-    }
-    if (*length >= range.min && *length <= range.max) return length;
-    faults.add(
-        at,
-        fmt::format(
-            "must be from {} to {}, not {}", base::text(range.min), base::text(range.max), text
-        )
-    );
+    const auto length =
+        base::length_within(value.get_ref<const std::string&>(), {range.min, range.max});
+    if (length) return *length;
+    faults.add(at, length.error().message);
     return std::nullopt;
 }
 

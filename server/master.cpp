@@ -3,6 +3,7 @@
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "blobstore/file_store.hpp"
+#include "catalog/builtin_ids.hpp"
 #include "engine/data_directory.hpp"
 #include "server/answers.hpp"
 #include "server/api.hpp"
@@ -50,7 +51,7 @@ namespace {
 // The tool that measures: an executor answers it itself.
 Json noop_entry() {
     return {
-        {"id", "noop"},
+        {"id", catalog::builtin_tool_ids.front()},
         {"name", "No operation"},
         {"description", "Does nothing: answers its arguments. For measuring."},
         {"status", "approved"},
@@ -80,6 +81,7 @@ Result<void> register_builtins(engine::Engine& engine, catalog::Catalog& catalog
         catalog::global_model,
         {},
         [&catalog](engine::Model& open, const engine::Asker& asker) -> Result<bool> {
+            static_assert(catalog::builtin_tool_ids.size() == 1, "each of them is registered here");
             const auto item = catalog.record(open, noop_entry(), std::nullopt, std::nullopt, asker);
             if (!item) return fail(item.error());
             return true;

@@ -171,6 +171,14 @@ http::Task<http::Response> get_tool(Api& api, http::Request request) {
                        : as_of.error()
         );
     const std::string id = request.parameter("id");
+    if (!as_of->empty() && !version->empty()) {
+        co_return http::error_response(base::Error{
+            ErrorCode::validation,
+            "version and asOf exclude each other: the version of a past seq or time is found by it",
+            "leave one of them out; the versions of a tool: GET /api/tool-catalog/{id}/versions",
+            {}
+        });
+    }
     if (!as_of->empty()) co_return respond(co_await as_of_item(api, *model, id, *as_of));
     co_return respond(co_await seen_durable(
         api,

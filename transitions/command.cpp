@@ -85,7 +85,11 @@ void read_args(const Json& args, CommandToken& command, TokenReader& reader) {
         } else if (key == "timeoutMs") {
             if (!value.is_number_integer() || value.get<std::int64_t>() < 1) {
                 reader.fault(
-                    "/args/timeoutMs", "must be a whole number of milliseconds, at least 1"
+                    "/args/timeoutMs",
+                    fmt::format(
+                        "must be a whole number of milliseconds, at least 1{}",
+                        value.is_number() ? ", not " + value.dump() : ""
+                    )
                 );
             } else {
                 command.timeout_ms = value.get<std::int64_t>();
@@ -111,6 +115,7 @@ void read_args(const Json& args, CommandToken& command, TokenReader& reader) {
     reader.size(
         "/args", "bytes of argv and env together", together, base::limits::arguments_bytes_max
     );
+    if (command.script.contains('\0')) reader.fault("/args/script", "holds a NUL");
 }
 
 }  // namespace

@@ -33,11 +33,13 @@ struct ReadLimits {
     std::size_t arcs_max = 2'000'000;
 };
 
-/// One net of type ptnet. Pages are joined, reference nodes replaced by what they refer to, several
-/// arcs between the same two nodes by their sum; graphics other than positions and tool-specific
-/// parts are passed over. Every fault is in `details`, with `line N` as its place. Refused: a
-/// document type (and with it entities), more bytes, levels or nodes than `limits`, encodings other
-/// than UTF-8, elements that are not of P/T nets, counts beyond `analysis::count_max`.
+/// One net of type ptnet, or of type pnmlcoremodel (as ProM and pm4py write P/T nets). Pages are
+/// joined, reference nodes replaced by what they refer to, several arcs between the same two nodes
+/// by their sum; graphics other than positions, tool-specific parts and final markings are passed
+/// over. Every fault is in `details`, with `line N` as its place. Refused: a document type (and
+/// with it entities), more bytes, levels or nodes than `limits`, encodings that `utf8_text` does
+/// not read, every element, attribute or text that is not of P/T nets (see shape.hpp), ids that are
+/// not unique, counts beyond `analysis::count_max`.
 base::Result<Document> read(std::string_view xml, const ReadLimits& limits = {});
 
 /// The same net on one page; `read` of it is the document that was given. A read arc becomes a pair

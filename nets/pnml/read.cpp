@@ -1,5 +1,7 @@
 #include "base/json.hpp"
+#include "nets/pnml/encoding.hpp"
 #include "nets/pnml/pnml.hpp"
+#include "nets/pnml/shape.hpp"
 #include "nets/pnml/xml.hpp"
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <pugixml.hpp>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace nets::pnml {
@@ -22,17 +25,12 @@ using analysis::TransitionId;
 using pugi::xml_node;
 
 constexpr std::string_view ptnet_type = "http://www.pnml.org/version-2009/grammar/ptnet";
+// ProM and pm4py give this type to their P/T nets. What it may hold beyond one is refused anyway.
+constexpr std::string_view core_type = "http://www.pnml.org/version-2009/grammar/pnmlcoremodel";
 constexpr std::size_t faults_max = 100;
 constexpr std::size_t number_length_max = 40;
 constexpr std::size_t id_length_max = 1000;
 constexpr std::size_t references_max = 1000;  ///< from one reference node to the next
-
-/// The element's name without a namespace prefix.
-std::string_view local_name(const xml_node& node) {
-    const std::string_view name = node.name();
-    const auto colon = name.find(':');
-    return colon == std::string_view::npos ? name : name.substr(colon + 1);
-}
 
 bool is_space(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -85,6 +83,7 @@ struct Node {
 
 class Reader {
 public:
+    /// `xml`: UTF-8.
     Reader(std::string_view xml, const ReadLimits& limits) : xml_(xml), limits_(limits) {}
 
     base::Result<Document> read() {
@@ -93,7 +92,13 @@ public:
             return base::fail(std::move(ready.error()));
         }
         const xml_node net = the_net();
-        if (faults_.empty()) {
+        const bool usable = faults_.empty();
+        if (usable) {
+            check_shape(tree_.document_element(), [this](std::ptrdiff_t at, std::string message) {
+                fault(at, std::move(message), base::ErrorCode::unsupported);
+            });
+        }
+        if (usable) {
             document_.net.name = label_of(net, "name").value_or(net.attribute("id").value());
             check_text(net, document_.net.name);
             read_nodes(net);
@@ -134,10 +139,8 @@ private:
         xml_node net;
         for (const xml_node& child : root.children()) {
             if (child.type() != pugi::node_element) continue;
-            if (local_name(child) == "toolspecific") continue;
-            if (local_name(child) != "net") {
-                unknown(child, "pnml");
-            } else if (net) {
+            if (local_name(child) != "net") continue;
+            if (net) {
                 fault(child.offset_debug(), "a second <net>: one file holds one net here");
             } else {
                 net = child;
@@ -145,26 +148,20 @@ private:
         }
         if (!net) {
             fault(root.offset_debug(), "<pnml> holds no <net>");
-        } else if (net.attribute("type").value() != ptnet_type) {
+        } else if (const std::string_view type = net.attribute("type").value();
+                   type != ptnet_type && type != core_type) {
             fault(
                 net.offset_debug(),
                 fmt::format(
-                    "the net is of type '{}'; only place/transition nets are read: '{}'",
-                    net.attribute("type").value(),
-                    ptnet_type
+                    "the net is of type '{}'; only place/transition nets are read: '{}' or '{}'",
+                    type,
+                    ptnet_type,
+                    core_type
                 ),
                 base::ErrorCode::unsupported
             );
         }
         return net;
-    }
-
-    void unknown(const xml_node& node, std::string_view inside) {
-        fault(
-            node.offset_debug(),
-            fmt::format("<{}> is not known inside <{}> of a P/T net", node.name(), inside),
-            base::ErrorCode::unsupported
-        );
     }
 
     /// The <text> of a label such as <name>; nothing when there is no such label.
@@ -174,12 +171,12 @@ private:
             if (local_name(child) != label) continue;
             if (found) fault(child.offset_debug(), fmt::format("<{}> is given twice", label));
             found.emplace();
+            bool given = false;
             for (const xml_node& part : child.children()) {
-                if (local_name(part) == "text") {
-                    *found += text_inside(part);
-                } else if (local_name(part) != "graphics" && local_name(part) != "toolspecific") {
-                    unknown(part, label);
-                }
+                if (local_name(part) != "text") continue;
+                if (given) fault(part.offset_debug(), fmt::format("<{}> has two texts", label));
+                given = true;
+                *found = text_inside(part);
             }
         }
         return found;
@@ -248,8 +245,8 @@ private:
                     pages.push_back(child);
                 } else if (name == "arc") {
                     arcs_.push_back(child);
-                } else if (name != "name" && name != "graphics" && name != "toolspecific") {
-                    read_node(child, local_name(container));
+                } else {
+                    read_node(child);
                 }
                 if (nodes_.size() > limits_.nodes_max || arcs_.size() > limits_.arcs_max) {
                     return fault(
@@ -267,7 +264,7 @@ private:
         }
     }
 
-    void read_node(const xml_node& node, std::string_view container) {
+    void read_node(const xml_node& node) {
         const std::string_view name = local_name(node);
         Node made{.offset = node.offset_debug()};
         if (name == "place") {
@@ -280,7 +277,6 @@ private:
             );
             check_text(node, document_.net.places.back().name);
             document_.place_positions.push_back(position_of(node));
-            check_children(node, "initialMarking");
         } else if (name == "transition") {
             made.kind = Node::Kind::transition;
             made.index = static_cast<std::uint32_t>(document_.net.transitions.size());
@@ -289,14 +285,12 @@ private:
             transition.name = label_of(node, "name").value_or("");
             check_text(node, transition.name);
             document_.transition_positions.push_back(position_of(node));
-            check_children(node, "");
         } else if (name == "referencePlace" || name == "referenceTransition") {
             made.kind = name == "referencePlace" ? Node::Kind::place_reference
                                                  : Node::Kind::transition_reference;
             made.refers_to = node.attribute("ref").value();
-            check_children(node, "");
         } else {
-            return unknown(node, container);
+            return;
         }
         const std::string id = node.attribute("id").value();
         if (id.empty() || id.find(' ') != std::string::npos) {
@@ -305,15 +299,6 @@ private:
         check_text(node, id);
         if (!nodes_.try_emplace(id, std::move(made)).second) {
             fault(node.offset_debug(), fmt::format("id '{}' is given twice", id));
-        }
-    }
-
-    void check_children(const xml_node& node, std::string_view also) {
-        for (const xml_node& child : node.children()) {
-            const std::string_view name = local_name(child);
-            const bool known = name == "name" || name == "graphics" || name == "toolspecific" ||
-                               (!also.empty() && name == also);
-            if (child.type() == pugi::node_element && !known) unknown(child, local_name(node));
         }
     }
 
@@ -354,9 +339,27 @@ private:
         return false;
     }
 
+    /// An id stands for one thing; of two arcs with one id, one could be the other's correction.
+    void check_arc(const xml_node& arc) {
+        const std::string_view id = arc.attribute("id").value();
+        if (id.empty() || id.contains(' ')) {
+            fault(arc.offset_debug(), "<arc> needs an id without spaces");
+        } else if (!arc_ids_.insert(id).second || nodes_.contains(std::string(id))) {
+            fault(arc.offset_debug(), fmt::format("id '{:.100}' is duplicated", id));
+        }
+        const auto type = label_of(arc, "arctype");
+        if (type && *type != "normal") {
+            fault(
+                arc.offset_debug(),
+                fmt::format("arcs of type '{:.40}' are not read, only normal ones", *type),
+                base::ErrorCode::unsupported
+            );
+        }
+    }
+
     void read_arcs() {
         for (const xml_node& arc : arcs_) {
-            check_children(arc, "inscription");
+            check_arc(arc);
             const Count weight = count_of(arc, "inscription").value_or(1);
             const Node* const source = resolved(arc, "source");
             const Node* const target = resolved(arc, "target");
@@ -408,6 +411,7 @@ private:
     std::unordered_map<std::string, Node> nodes_;
     std::unordered_map<std::uint64_t, std::size_t> arc_index_;
     std::vector<xml_node> arcs_;
+    std::unordered_set<std::string_view> arc_ids_;
     std::vector<base::ErrorDetail> faults_;
     std::size_t fault_count_ = 0;
 };
@@ -415,7 +419,10 @@ private:
 }  // namespace
 
 base::Result<Document> read(std::string_view xml, const ReadLimits& limits) {
-    return Reader(xml, limits).read();
+    if (xml.size() > limits.bytes_max) return base::fail(too_long(xml.size(), limits.bytes_max));
+    const auto text = utf8_text(xml);
+    if (!text) return base::fail(text.error());
+    return Reader(*text, limits).read();
 }
 
 }  // namespace nets::pnml

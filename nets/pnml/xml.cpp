@@ -1,21 +1,11 @@
 #include "nets/pnml/xml.hpp"
 
-#include "base/json.hpp"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 
 namespace nets::pnml {
 namespace {
-
-bool known_encoding(const pugi::xml_node& declaration) {
-    std::string encoding = declaration.attribute("encoding").as_string("utf-8");
-    std::ranges::transform(encoding, encoding.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return encoding == "utf-8" || encoding == "utf8" || encoding == "us-ascii";
-}
 
 base::Result<void> check_node(const pugi::xml_node& node, std::string_view xml) {
     if (node.type() == pugi::node_doctype) {
@@ -26,11 +16,11 @@ base::Result<void> check_node(const pugi::xml_node& node, std::string_view xml) 
             "remove the <!DOCTYPE ...> line"
         );
     }
-    if (node.type() == pugi::node_declaration && !known_encoding(node)) {
+    const bool first = !node.previous_sibling() && node.parent() == node.root();
+    if (node.type() == pugi::node_declaration && !first) {
         return base::fail(
-            base::ErrorCode::unsupported,
-            fmt::format("encoding '{:.40}' is not read", node.attribute("encoding").value()),
-            "save the file as UTF-8"
+            base::ErrorCode::validation,
+            line_of(xml, node.offset_debug()) + ": <?xml ...?> belongs at the start of the file"
         );
     }
     return {};
@@ -81,12 +71,18 @@ std::string line_of(std::string_view xml, std::ptrdiff_t offset) {
     return fmt::format("line {}", 1 + std::ranges::count(upto, '\n'));
 }
 
+base::Error too_long(std::size_t bytes, std::size_t bytes_max) {
+    return {
+        base::ErrorCode::too_large,
+        fmt::format("an XML file has at most {} bytes, not {}", bytes_max, bytes),
+        {},
+        {}
+    };
+}
+
 base::Result<void> load(pugi::xml_document& tree, std::string_view xml, const XmlLimits& limits) {
     if (xml.size() > limits.bytes_max) {
-        return base::fail(
-            base::ErrorCode::too_large,
-            fmt::format("an XML file has at most {} bytes, not {}", limits.bytes_max, xml.size())
-        );
+        return base::fail(too_long(xml.size(), limits.bytes_max));
     }
     if (static_cast<std::size_t>(std::ranges::count(xml, '<')) > limits.tags_max) {
         return base::fail(
@@ -94,11 +90,11 @@ base::Result<void> load(pugi::xml_document& tree, std::string_view xml, const Xm
             fmt::format("an XML file has at most {} tags", limits.tags_max)
         );
     }
-    if (!base::valid_utf8(xml)) {
+    // The parser would end there, and what follows would not be read.
+    if (const auto at = xml.find('\0'); at != std::string_view::npos) {
         return base::fail(
             base::ErrorCode::validation,
-            "the file is not valid UTF-8",
-            "save it as UTF-8: other encodings are not read"
+            line_of(xml, static_cast<std::ptrdiff_t>(at)) + ": not well-formed XML: a zero byte"
         );
     }
     if (const auto at = nul_reference(xml)) {

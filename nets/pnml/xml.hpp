@@ -16,8 +16,11 @@ struct XmlLimits {
     std::size_t tags_max = 8'000'000;
 };
 
-/// Parses UTF-8 XML into `tree`. Refused: a document type (so that nothing can define an entity),
-/// other encodings, more bytes, levels or tags than `limits`, what is not well-formed.
+base::Error too_long(std::size_t bytes, std::size_t bytes_max);
+
+/// Parses XML, which must be valid UTF-8, into `tree`. Refused: a document type (so that nothing
+/// can define an entity), a zero byte, more bytes, levels or tags than `limits`, what is not
+/// well-formed.
 base::Result<void> load(pugi::xml_document& tree, std::string_view xml, const XmlLimits& limits);
 
 /// `line 12`, for the byte at `offset`.

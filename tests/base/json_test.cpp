@@ -52,6 +52,40 @@ TEST_CASE("a number that int64 cannot hold is refused, not rounded") {
     CHECK(parse_json("1e400").has_value() == false);
 }
 
+TEST_CASE("a number that cannot be held is reported with its pointer, its value and the limits") {
+    const auto refused = [](const char* text) {
+        const auto value = parse_json(text);
+        REQUIRE_FALSE(value);
+        REQUIRE(value.error().details.size() == 1);
+        return value.error();
+    };
+    const auto big = refused(R"({"a/b":[1,{"c":[true],"d":[[],9223372036854775808]}]})");
+    CHECK(big.details[0].pointer == "/a~1b/1/d/1");
+    CHECK(big.message.contains("9223372036854775808"));
+    CHECK(big.message.contains("from -9223372036854775808 to 9223372036854775807"));
+    const auto huge = refused("[0,-123456789012345678901234567890]");
+    CHECK(huge.details[0].pointer == "/1");
+    CHECK(huge.message.contains("-123456789012345678901234567890"));
+    CHECK(refused(R"([{"a":1,"b":2,"a":3}])").details[0].pointer == "/0/a");
+}
+
+TEST_CASE("a zero byte anywhere is refused: nothing that follows one is ignored") {
+    const std::string text = R"({"a":[1,"b",{"c":null}],"d":-1.5})";
+    REQUIRE(parse_json(text));
+    for (std::size_t at = 0; at <= text.size(); ++at) {
+        auto with = text;
+        with.insert(at, 1, '\0');
+        const auto value = parse_json(with);
+        REQUIRE_FALSE_MESSAGE(value, at);
+        CHECK(value.error().message.contains("zero byte"));
+        with.insert(at + 1, "garbage");
+        CHECK_FALSE(parse_json(with));
+    }
+    const auto second_line = parse_json(std::string_view("[1,\n2]\0", 8));
+    REQUIRE_FALSE(second_line);
+    CHECK(second_line.error().message.contains("line 2, column 3"));
+}
+
 TEST_CASE("a hostile document is refused before it costs memory or stack") {
     CHECK_FALSE(parse_json(std::string(200'000, '[')));
     CHECK_FALSE(parse_json("\"\xff\""));

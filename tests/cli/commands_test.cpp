@@ -305,7 +305,7 @@ TEST_CASE("a backup of a running or a stopped master is restored whole") {
     lab.json({"restore", lab.path("b.tar.zst").string(), "--data", early});
     CHECK(lab.run({"audit", "verify", "--state", "--data", early}).exit == 0);
     lab.stop_master();
-    lab.json({"backup", lab.path("b.tar.zst").string()});
+    lab.json({"backup", lab.path("b.tar.zst").string(), "--force"});
     const auto there = lab.path("restored").string();
     lab.json({"restore", lab.path("b.tar.zst").string(), "--data", there});
     CHECK(lab.run({"audit", "verify", "--state", "--data", there}).exit == 0);

@@ -139,6 +139,21 @@ TEST_CASE("every fault of a job is named at once, with its place") {
     CHECK(job.error().details.size() == 7);
 }
 
+TEST_CASE("a zero byte in what a program is started with is a fault") {
+    const std::string zero("a\0b", 3);
+    auto command = script_job();
+    command.binding = jobs::Command{zero};
+    auto argument = script_job();
+    argument.argv = {zero};
+    auto setting = script_job();
+    setting.env = {{"A", zero}};
+    for (const auto& job : {command, argument, setting}) {
+        const auto read = jobs::job_from_json(jobs::to_json(job));
+        REQUIRE_FALSE(read);
+        CHECK(read.error().details.at(0).message.contains("zero byte"));
+    }
+}
+
 TEST_CASE("what a job may set in its environment") {
     for (const char* name : {"A", "_x1", "MY_PATH", "HOMEPAGE"})
         CHECK(jobs::env_name_allowed(name));
