@@ -11,9 +11,15 @@ namespace engine {
 
 using nets::FixedName;
 
-std::string error_json(const base::Error& error, std::uint32_t attempt, std::string_view details) {
+std::string error_json(
+    const base::Error& error,
+    std::uint32_t attempt,
+    std::string_view details,
+    std::string_view usage
+) {
     base::Json value = {{"code", base::name(error.code)}, {"message", error.message}};
     if (attempt != 0) value["attempt"] = attempt;
+    if (!usage.empty()) value["usage"] = *base::parse_json(usage);
     if (!details.empty()) {
         value["details"] = *base::parse_json(details);
     } else {

@@ -22,7 +22,7 @@ namespace files = std::filesystem;
 std::string first_line(std::string text) {
     text.resize(std::min(text.size(), text.find('\n')));
     if (text.starts_with("Python ")) text.erase(0, 7);
-    return preview_head(text, version_bytes_max);
+    return base::preview_head(text, version_bytes_max);
 }
 
 }  // namespace
