@@ -157,6 +157,15 @@ void Dispatcher::handle(BoardEvent& event) {
         );
     } else if (auto* reported = std::get_if<Reported>(&event)) {
         report(*reported);
+    } else if (auto* progressed = std::get_if<Progressed>(&event)) {
+        engine_->progressed(
+            progressed->ref.model,
+            {.operation = progressed->ref.attempt.operation,
+             .attempt = progressed->ref.attempt.n,
+             .executor = progressed->executor,
+             .percent = progressed->progress.percent,
+             .message = progressed->progress.message}
+        );
     } else if (auto* lost = std::get_if<Lost>(&event)) {
         engine::Outcome outcome;
         outcome.operation = lost->attempt.operation;
