@@ -247,6 +247,7 @@ Json operation_view(
     if (operation.case_id) view["case"] = text(operation.case_id);
     if (operation.next.us != 0) view["next"] = base::rfc3339(operation.next);
     if (!operation.error.empty()) view["error"] = *base::parse_json(operation.error);
+    if (!operation.progress.empty()) view["progress"] = *base::parse_json(operation.progress);
     if (const auto room = room_reason(model, operation); !room.empty()) view["waiting"] = room;
     switch (engine::performer(operation.rules())) {
         case engine::Performer::agent:
