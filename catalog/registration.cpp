@@ -176,6 +176,20 @@ public:
             faults_.push_back({pointer, compiled.error().code, compiled.error().message});
     }
 
+    void read_allow_truncated(const Json& value, const Json& contract) {
+        constexpr const char* pointer = "/contract/allowTruncated";
+        if (!value.is_boolean()) {
+            faults_.push_back({pointer, ErrorCode::validation, "must be true or false"});
+        } else if (value == true && contract.contains("output") &&
+                   !contract.at("output").is_string()) {
+            faults_.push_back(
+                {pointer,
+                 ErrorCode::validation,
+                 "an answer that was cut cannot be checked against contract.output"}
+            );
+        }
+    }
+
     Json read_contract() {
         const auto found = body_.find("contract");
         if (found == body_.end()) return {{"type", "script-io"}};
@@ -193,6 +207,8 @@ public:
             } else if (key == "examples") {
                 if (!value.is_array())
                     faults_.push_back({pointer, ErrorCode::validation, "must be a list"});
+            } else if (key == "allowTruncated") {
+                read_allow_truncated(value, *found);
             } else {
                 faults_.push_back({pointer, ErrorCode::validation, "is unknown"});
             }

@@ -68,6 +68,7 @@ void add_net(CLI::App& app, Context& context);
 void add_net_check(CLI::App& group, Context& context);
 void add_operation(CLI::App& app, Context& context);
 void add_pause(CLI::App& app, Context& context);
+void add_run(CLI::App& app, Context& context);
 void add_schema(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
 void add_token(CLI::App& app, Context& context);

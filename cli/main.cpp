@@ -21,6 +21,7 @@ void add_subcommands(CLI::App& app, cli::Context& context) {
     cli::add_pause(app, context);
     cli::add_work(app, context);
     cli::add_operation(app, context);
+    cli::add_run(app, context);
     cli::add_dead_letter(app, context);
     cli::add_executors(app, context);
     cli::add_archive(app, context);

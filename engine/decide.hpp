@@ -157,6 +157,16 @@ void lease_ended(
     Model& model, const LeaseGrant& grant, std::string_view reason, const Asker& asker
 );
 
+/// How far an attempt says that it is. Nothing happens when it is not the one under way.
+struct ProgressNote {
+    base::OperationId operation;
+    std::uint32_t attempt = 1;
+    std::string executor;
+    std::int64_t percent = 0;
+    std::string message;
+};
+void progressed(Model& model, const ProgressNote& note, const Asker& asker);
+
 /// A change that somebody above the engine decided: tokens of shared places are taken and put in
 /// one record of type `tool.*`.
 struct Change {
@@ -168,6 +178,12 @@ struct Change {
 Seq write(Model& model, const Change& change, const Asker& asker);
 
 /// `{"code","message",...}` as records and expressions have it.
-std::string error_json(const base::Error& error, std::uint32_t attempt, std::string_view details);
+/// `details` and `usage` (of an attempt that ran) are canonical JSON, or empty.
+std::string error_json(
+    const base::Error& error,
+    std::uint32_t attempt,
+    std::string_view details,
+    std::string_view usage = {}
+);
 
 }  // namespace engine

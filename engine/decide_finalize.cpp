@@ -68,6 +68,15 @@ base::Result<Produced> made_of(
     return evaluate(rules.out, *operation.deployment, scope, operation.case_id, at);
 }
 
+// The record's `info`: the answer's meta, and what the job printed.
+std::string info_of(const Answer& answer, bool with_meta) {
+    const std::string_view meta = with_meta ? std::string_view(answer.meta) : "";
+    if (answer.output.empty()) return std::string(meta);
+    auto info = meta.empty() ? base::Json::object() : *base::parse_json(meta);
+    info["output"] = *base::parse_json(answer.output);
+    return base::canonical(info);
+}
+
 struct Ending {
     Event event;
     Resets resets;
@@ -94,13 +103,13 @@ Ending ending(
         auto produced = made_of(state, operation, binding, answer, at);
         if (produced) {
             event.produced = std::move(*produced);
-            event.info = answer.meta;
             made.resets = resets(model, *operation.deployment, operation.rules(), binding);
         } else {
             // An error after the effect is never answered by running again.
             event.error = error_json(produced.error(), operation.attempt, {});
         }
     }
+    event.info = info_of(answer, event.error.empty());
     if (!event.error.empty()) {
         const FailedFiring failed{
             operation.rules(), *operation.deployment, binding, operation.values, slots
@@ -132,6 +141,8 @@ Answer kept_answer(const Operation& operation) {
     if (parsed && parsed->is_object() && parsed->contains("result") && parsed->contains("meta")) {
         answer.result = base::canonical(parsed->at("result"));
         answer.meta = base::canonical(parsed->at("meta"));
+        if (const auto output = parsed->find("output"); output != parsed->end())
+            answer.output = base::canonical(*output);
         return answer;
     }
     const base::Error unreadable{
@@ -207,8 +218,10 @@ void Decisions::keep_answer(
     if (operation.state == OperationState::returned) return;
     Event event = operation_event(state(), operation, EventType::operation_returned);
     event.error = error;
-    if (error.empty())
-        event.info = R"({"meta":)" + answer.meta + R"(,"result":)" + answer.result + "}";
+    if (error.empty()) {
+        const auto output = answer.output.empty() ? "" : R"(,"output":)" + answer.output;
+        event.info = R"({"meta":)" + answer.meta + output + R"(,"result":)" + answer.result + "}";
+    }
     const base::CaseId child = operation.child;
     emit(std::move(event));
     cancel_child(child);

@@ -12,13 +12,19 @@ namespace engine {
 
 using nets::FixedName;
 
-std::string error_json(const base::Error& error, std::uint32_t attempt, std::string_view details) {
+std::string error_json(
+    const base::Error& error,
+    std::uint32_t attempt,
+    std::string_view details,
+    std::string_view usage
+) {
     namespace limits = base::limits;
     const auto text = [](const std::string& message) {
         return limits::recordable_text(message, limits::error_message_bytes_max);
     };
     base::Json value = {{"code", base::name(error.code)}, {"message", text(error.message)}};
     if (attempt != 0) value["attempt"] = attempt;
+    if (auto parsed = base::parse_json(usage); parsed) value["usage"] = std::move(*parsed);
     if (!details.empty()) {
         auto parsed = base::parse_json(details);
         value["details"] =

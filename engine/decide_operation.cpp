@@ -65,14 +65,13 @@ Event operation_event(const State& state, const Operation& operation, EventType 
     return event;
 }
 
-void Decisions::retry(
-    const Operation& operation, std::string error, base::Timestamp at, bool lost
-) {
+void Decisions::retry(const Operation& operation, Retry retry) {
     Event event = operation_event(state(), operation, EventType::operation_retrying);
-    event.error = std::move(error);
-    event.next = at;
-    if (lost) event.info = R"({"lost":true})";
-    retries().emplace(at, operation.id);
+    event.error = std::move(retry.error);
+    event.next = retry.at;
+    if (!retry.output.empty()) event.info = R"({"output":)" + retry.output + "}";
+    if (retry.lost) event.info = R"({"lost":true})";
+    retries().emplace(retry.at, operation.id);
     const base::CaseId child = operation.child;
     emit(std::move(event));
     cancel_child(child);
@@ -101,8 +100,37 @@ void Decisions::retry_due(base::OperationId id) {
     begin_attempt(id, attempt);
 }
 
-void Decisions::conclude(const Operation& operation, EventType type, std::string error) {
-    end_operation(operation, type, {.error = std::move(error), .at = asker.now});
+void Decisions::conclude(
+    const Operation& operation, EventType type, std::string error, std::string output
+) {
+    end_operation(
+        operation, type, {.error = std::move(error), .output = std::move(output), .at = asker.now}
+    );
+}
+
+// What came too late is kept whole: exit code, streams and error.
+Settled Decisions::keep_late(const Outcome& outcome) {
+    if (outcome.operation.seq > state().seq || !outcome.operation) return Settled::unknown;
+    if (outcome.kind == Outcome::Kind::lost && outcome.digest.empty()) return Settled::late;
+    const bool returned = outcome.kind == Outcome::Kind::returned;
+    Event event;
+    event.type = EventType::operation_late_result;
+    event.operation = outcome.operation;
+    event.attempt = outcome.attempt;
+    event.fencing = outcome.fencing;
+    event.executor = asker.actor;
+    if (!returned) {
+        event.error = error_json(outcome.error, outcome.attempt, outcome.details, outcome.usage);
+    }
+    base::Json info = {{"digest", outcome.digest}, {"outcome", returned ? "returned" : "error"}};
+    if (!outcome.output.empty()) {
+        info["output"] = *base::parse_json(outcome.output);
+    } else if (!outcome.result.empty()) {
+        info["result"] = *base::parse_json(outcome.result);
+    }
+    event.info = base::canonical(info);
+    emit(std::move(event));
+    return Settled::late;
 }
 
 Settled Decisions::settle(Outcome outcome) {
@@ -110,32 +138,22 @@ Settled Decisions::settle(Outcome outcome) {
     const bool current = !outcome.stale && operation != nullptr &&
                          operation->state == OperationState::invoking &&
                          operation->attempt == outcome.attempt;
-    if (!current) {
-        if (outcome.operation.seq > state().seq || !outcome.operation) return Settled::unknown;
-        if (outcome.kind == Outcome::Kind::lost && outcome.digest.empty()) return Settled::late;
-        Event event;
-        event.type = EventType::operation_late_result;
-        event.operation = outcome.operation;
-        event.attempt = outcome.attempt;
-        event.fencing = outcome.fencing;
-        event.info = base::canonical(base::Json{
-            {"digest", outcome.digest},
-            {"outcome", outcome.kind == Outcome::Kind::returned ? "returned" : "error"},
-        });
-        emit(std::move(event));
-        return Settled::late;
-    }
+    if (!current) return keep_late(outcome);
     if (outcome.kind == Outcome::Kind::returned) {
         const Answer answer{
             .result = std::move(outcome.result),
             .meta = std::move(outcome.meta),
             .error = {},
+            .output = std::move(outcome.output),
             .at = std::max(asker.now, state().ts),
         };
         end_operation(*operation, EventType::operation_finalized, answer);
         return Settled::applied;
     }
-    std::string error = error_json(outcome.error, operation->attempt, outcome.details);
+    std::string error =
+        error_json(outcome.error, operation->attempt, outcome.details, outcome.usage);
+    // Most errors tell in their details what was printed: once is enough.
+    std::string output = outcome.details.empty() ? std::move(outcome.output) : "";
     if (outcome.kind == Outcome::Kind::lost) {
         if (operation->effect == "once") {
             Event event = operation_event(state(), *operation, EventType::operation_uncertain);
@@ -147,14 +165,19 @@ Settled Decisions::settle(Outcome outcome) {
             return Settled::applied;
         }
         if (operation->lost < lost_attempts_max) {
-            retry(*operation, std::move(error), asker.now, true);
+            retry(*operation, {.error = std::move(error), .at = asker.now, .lost = true});
             return Settled::applied;
         }
     } else if (may_retry(*operation, outcome)) {
-        retry(*operation, std::move(error), asker.now + backoff(*operation), false);
+        retry(
+            *operation,
+            {.error = std::move(error),
+             .at = asker.now + backoff(*operation),
+             .output = std::move(output)}
+        );
         return Settled::applied;
     }
-    conclude(*operation, EventType::operation_finalized, std::move(error));
+    conclude(*operation, EventType::operation_finalized, std::move(error), std::move(output));
     return Settled::applied;
 }
 
@@ -216,6 +239,19 @@ base::Result<Seq> abandon(
         *operation, EventType::operation_abandoned, error_json(error, operation->attempt, {})
     );
     return model.state().seq;
+}
+
+void progressed(Model& model, const ProgressNote& note, const Asker& asker) {
+    const Operation* operation = model.state().find_operation(note.operation);
+    if (operation == nullptr || operation->state != OperationState::invoking ||
+        operation->attempt != note.attempt) {
+        return;
+    }
+    Event event = operation_event(model.state(), *operation, EventType::operation_progress);
+    event.executor = note.executor;
+    event.info = base::canonical(base::Json{{"message", note.message}, {"percent", note.percent}});
+    if (event.info == operation->progress) return;
+    Decisions{model, asker}.emit(std::move(event));
 }
 
 void lease_granted(Model& model, const LeaseGrant& grant, const Asker& asker) {

@@ -18,6 +18,7 @@ struct Answer {
     std::string result;  ///< canonical JSON
     std::string meta;    ///< canonical JSON object
     std::string error;   ///< canonical JSON; empty: there is a result
+    std::string output;  ///< as Outcome::output
     base::Timestamp at;  ///< when it came
 };
 
@@ -63,10 +64,19 @@ struct Decisions {
     // decide_operation.cpp
     /// The attempt is invoked: whoever performs it may begin.
     void begin_attempt(base::OperationId id, std::uint32_t attempt);
-    void conclude(const Operation& operation, EventType type, std::string error);
-    void retry(const Operation& operation, std::string error, base::Timestamp at, bool lost);
+    void conclude(
+        const Operation& operation, EventType type, std::string error, std::string output = {}
+    );
+    struct Retry {
+        std::string error;
+        base::Timestamp at;
+        bool lost = false;
+        std::string output = {};  ///< as Outcome::output
+    };
+    void retry(const Operation& operation, Retry retry);
     void retry_due(base::OperationId id);
     Settled settle(Outcome outcome);
+    Settled keep_late(const Outcome& outcome);
 
     // decide_finalize.cpp
     /// Writes the end of the operation. Where there is no room for what comes out it keeps the

@@ -74,6 +74,8 @@ public:
     /// A lease began or ended; nobody waits for the record.
     void lease_granted(std::string_view model, LeaseGrant grant);
     void lease_ended(std::string_view model, LeaseGrant grant, std::string reason);
+    /// What an attempt says of itself; nobody waits for the record either.
+    void progressed(std::string_view model, ProgressNote note);
 
     /// Calls once when the case is over and that is durable, or at once when it is already (or is
     /// unknown). Forgotten after `at_most`, and when the engine stops.

@@ -22,7 +22,7 @@ constexpr std::array type_names = {
     std::string_view{"tool.tamper_detected"}, std::string_view{"work.claimed"},
     std::string_view{"work.extended"},        std::string_view{"work.released"},
     std::string_view{"scheduling.paused"},    std::string_view{"scheduling.resumed"},
-    std::string_view{"operation.returned"},
+    std::string_view{"operation.returned"},   std::string_view{"operation.progress"},
 };
 
 }  // namespace

@@ -51,6 +51,7 @@ enum class EventType : std::uint8_t {
     scheduling_paused,
     scheduling_resumed,
     operation_returned,
+    operation_progress,
 };
 
 std::string_view name(EventType type);

@@ -102,6 +102,10 @@ Result<void> apply_after_tokens(State& state, const Event& event, const RecordHe
             return apply_over(state, event, head);
         case EventType::lease_granted:
             return apply_lease(state, event);
+        case EventType::operation_late_result:
+            return apply_late_result(state, event, head);
+        case EventType::operation_progress:
+            return apply_progress(state, event);
         case EventType::work_claimed:
         case EventType::work_extended:
         case EventType::work_released:
@@ -113,7 +117,6 @@ Result<void> apply_after_tokens(State& state, const Event& event, const RecordHe
         case EventType::tokens_put:
         case EventType::tokens_removed:
         case EventType::case_started:
-        case EventType::operation_late_result:
         case EventType::lease_ended:
         case EventType::dead_letter_dropped:
         case EventType::tool_registered:

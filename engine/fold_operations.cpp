@@ -148,6 +148,7 @@ Result<void> apply_invoking(State& state, const Event& event, const RecordHead& 
     (*operation)->next = {};
     (*operation)->child = {};
     (*operation)->steps = 0;
+    (*operation)->progress.clear();
     ++(*operation)->revision;
     index_work(state, **operation);
     return {};
@@ -243,6 +244,21 @@ Result<void> apply_reset(State& state, const Event& event) {
         summarise(state, over.case_id, summary);
         erase(state, over);
     }
+    return {};
+}
+
+// Records of before results were kept in them name no executor.
+Result<void> apply_late_result(State& state, const Event& event, const RecordHead& head) {
+    if (event.executor.empty()) return {};
+    state.late_results.emplace_back(event.operation, head.seq);
+    if (state.late_results.size() > State::late_results_kept) state.late_results.pop_front();
+    return {};
+}
+
+Result<void> apply_progress(State& state, const Event& event) {
+    const auto operation = known(state, event);
+    if (!operation) return fail(operation.error());
+    (*operation)->progress = event.info;
     return {};
 }
 

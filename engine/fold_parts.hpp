@@ -40,6 +40,8 @@ base::Result<void> apply_returned(State& state, const Event& event, const Record
 base::Result<void> apply_over(State& state, const Event& event, const RecordHead& head);
 /// The operations that the record's reset arcs ended; what they held and was not reset is free.
 base::Result<void> apply_reset(State& state, const Event& event);
+base::Result<void> apply_late_result(State& state, const Event& event, const RecordHead& head);
+base::Result<void> apply_progress(State& state, const Event& event);
 base::Result<void> apply_lease(State& state, const Event& event);
 
 }  // namespace engine

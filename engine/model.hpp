@@ -80,6 +80,8 @@ struct Outcome {
     std::string meta;    ///< canonical JSON object
     base::Error error;
     std::string details;  ///< canonical JSON for error.details, or empty
+    std::string usage;    ///< canonical JSON for error.usage: what an attempt that ran used
+    std::string output;   ///< canonical JSON: what it printed, for the record; or empty
     std::string digest;   ///< of what was reported, for evidence
 };
 

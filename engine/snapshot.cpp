@@ -116,6 +116,7 @@ Json operation_json(const Operation& value) {
         {"fencing", value.fencing},
         {"room", value.room}
     };
+    if (!value.progress.empty()) line["progress"] = value.progress;
     if (value.state == OperationState::returned) {
         line["answer"] = value.answer;
         line["answered"] = value.answered.us;
@@ -222,6 +223,8 @@ FrozenState::FrozenState(const State& state) : seq_(state.seq) {
         add({{"kind", "retiredOwner"}, {"case", id.seq}, {"owner", *owner}});
     for (const auto& [id, value] : state.operations)
         add(operation_json(value));
+    for (const auto& [operation, seq] : state.late_results)
+        add({{"kind", "lateResult"}, {"operation", operation.seq}, {"seq", seq}});
     for (const auto& key : state.request_order) {
         const auto& request = state.requests.at(key);
         add(

@@ -61,6 +61,10 @@ private:
                 &*state_.owners.insert(line.at("owner").get<std::string>()).first;
         } else if (kind == "operation") {
             return operation(line);
+        } else if (kind == "lateResult") {
+            state_.late_results.emplace_back(
+                base::OperationId{line.at("operation")}, line.at("seq").get<Seq>()
+            );
         } else if (kind == "pause") {
             state_.pauses[{line.at("net"), line.at("transition")}] = {
                 line.at("by"), {line.at("at")}
@@ -210,6 +214,7 @@ private:
         made.claim = line.value("claim", "");
         made.claimed_until = {line.value("claimedUntil", std::int64_t{0})};
         made.steps = line.value("steps", std::uint64_t{0});
+        made.progress = line.value("progress", "");
         made.answer = line.value("answer", "");
         made.answered = {line.value("answered", std::int64_t{0})};
         made.room = line.at("room").get<std::vector<places::PlaceId>>();

@@ -129,10 +129,11 @@ struct Operation {
     std::string executor;       ///< of the last lease
     std::uint64_t fencing = 0;  ///< of the last lease
     base::Timestamp attempt_started;
-    base::CaseId child;                 ///< of a `net`: the case that this attempt started
-    std::string claim;                  ///< of an `agent`: names the claim in force, or empty
-    base::Timestamp claimed_until;      ///< of that claim; `executor` is who has it
-    std::uint64_t steps = 0;            ///< of an `agent`, as told with its heartbeats
+    base::CaseId child;             ///< of a `net`: the case that this attempt started
+    std::string claim;              ///< of an `agent`: names the claim in force, or empty
+    base::Timestamp claimed_until;  ///< of that claim; `executor` is who has it
+    std::uint64_t steps = 0;        ///< of an `agent`, as told with its heartbeats
+    std::string progress;  ///< `{"message","percent"}` of this attempt, as it last said; or empty
     std::vector<places::PlaceId> room;  ///< one entry a token that room is held for
     std::string answer;  ///< when returned: `{"meta","result"}` as canonical JSON; empty: `error`
     base::Timestamp answered;  ///< when it returned: the `now` of its outputs
@@ -211,6 +212,10 @@ struct State {
     std::deque<std::string> request_order;
     std::uint64_t dead_letters = 0;
     std::map<std::pair<std::string, std::string>, Pause, std::less<>> pauses;
+
+    /// Records of results that did not count: the newest, by operation (with their executor).
+    static constexpr std::size_t late_results_kept = 10'000;
+    std::deque<std::pair<base::OperationId, Seq>> late_results;
 
     /// Tokens still hidden, by the time at which they become visible.
     std::set<std::pair<base::Timestamp, base::TokenId>> delayed;

@@ -39,7 +39,7 @@ Agent::Agent(AgentOptions options, LeftOver left_over)
     }
     for (auto& ref : left_over.pending) {
         const auto lease = ref.lease;
-        Held held{std::move(ref), {}, {}, false, {}};
+        Held held{.ref = std::move(ref), .ttl = {}, .deadline = {}};
         held.view.phase = jobs::Phase::collecting;
         held_.emplace(lease, std::move(held));
     }
@@ -53,8 +53,8 @@ Actions Agent::replied(std::uint64_t seq, jobs::SyncReply reply, base::Duration 
     open_.erase(found);
     Actions actions;
     note_master(reply.master);
-    if (open.request->introduction) introduce_ = false;
-    if (reply.introduce) introduce_ = true;
+    introduction_told_ = std::max(introduction_told_, open.introduction);
+    if (reply.introduce) introduction_told_ = 0;
     if (reply.drain) draining_ = true;
     if (open.request->draining) draining_told_ = true;
     renew(open);
@@ -128,7 +128,7 @@ void Agent::take(jobs::Lease lease, base::Duration granted, base::Duration now, 
     if (deadline - margin(lease.ttl) <= now) {
         return give_back(ref, "the lease came too late to be used");
     }
-    held_.emplace(lease.id, Held{ref, lease.ttl, deadline, false, {}});
+    held_.emplace(lease.id, Held{.ref = ref, .ttl = lease.ttl, .deadline = deadline});
     actions.emplace_back(StartJob{std::move(lease)});
 }
 
@@ -188,6 +188,11 @@ void Agent::finished(const jobs::LeaseId& lease, jobs::Outcome outcome) {
     const auto bytes = about_bytes(outcome);
     results_.emplace(lease, Result{{held->second.ref, std::move(outcome)}, bytes, 0, {}});
     held_.erase(held);
+}
+
+void Agent::introduce(jobs::Introduction introduction) {
+    options_.introduction = std::move(introduction);
+    ++introduction_;
 }
 
 void Agent::show(const jobs::LeaseId& lease, const JobView& view) {

@@ -75,6 +75,8 @@ public:
     void finished(const jobs::LeaseId& lease, jobs::Outcome outcome);
     /// How a running job is doing; told with the next sync.
     void show(const jobs::LeaseId& lease, const JobView& view);
+    /// What the executor can do changed: told at once.
+    void introduce(jobs::Introduction introduction);
     /// Take no new leases.
     void drain() { draining_ = true; }
     /// Jobs whose lease runs out before it could be renewed must stop.
@@ -99,6 +101,7 @@ private:
         bool in_flight = true;
         base::Duration retry_at;
         int failures = 0;
+        std::uint64_t introduction = 0;  ///< its number, when it carries one
     };
     struct Held {
         jobs::LeaseRef ref;
@@ -106,6 +109,8 @@ private:
         std::optional<base::Duration> deadline;  ///< none: finished in an earlier run
         bool stopping = false;
         JobView view;
+        std::optional<jobs::Progress> progress_told;
+        base::Duration progress_told_at;
     };
     struct Result {
         jobs::Done done;
@@ -117,6 +122,9 @@ private:
     [[nodiscard]] std::uint64_t answered() const;
     [[nodiscard]] bool due(const Result& result, base::Duration now) const;
     [[nodiscard]] bool news(base::Duration now) const;
+    /// The newest introduction has not been told, and is not being told.
+    [[nodiscard]] bool must_introduce() const;
+    [[nodiscard]] bool progress_due(base::Duration now) const;
     [[nodiscard]] std::optional<base::Duration> shortest_remaining(base::Duration now) const;
     [[nodiscard]] OutgoingSync outgoing(const Open& open, base::Duration now) const;
     [[nodiscard]] base::Duration backoff(int failures, base::Duration now);
@@ -139,7 +147,8 @@ private:
     std::map<jobs::LeaseId, Result> results_;
     std::vector<jobs::LeaseRef> lost_;
     std::string master_;
-    bool introduce_ = true;
+    std::uint64_t introduction_ = 1;       ///< the number of the one in `options_`
+    std::uint64_t introduction_told_ = 0;  ///< the last one that the master has; 0 = none
     bool draining_ = false;
     bool draining_told_ = false;
     base::Duration not_before_;

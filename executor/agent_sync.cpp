@@ -10,6 +10,7 @@ namespace {
 constexpr base::Duration slack_min = base::milliseconds(500);
 constexpr base::Duration slack_max = base::seconds(10);
 constexpr base::Duration sleep_max = base::seconds(3600);
+constexpr base::Duration progress_interval = base::seconds(1);
 
 }  // namespace
 
@@ -24,8 +25,23 @@ bool Agent::due(const Result& result, base::Duration now) const {
 }
 
 bool Agent::news(base::Duration now) const {
-    if (introduce_ || !lost_.empty() || (draining_ && !draining_told_)) return true;
+    if (must_introduce() || !lost_.empty() || (draining_ && !draining_told_)) return true;
     return std::ranges::any_of(results_, [&](const auto& entry) { return due(entry.second, now); });
+}
+
+bool Agent::must_introduce() const {
+    return introduction_told_ != introduction_ &&
+           std::ranges::none_of(open_, [&](const auto& entry) {
+               return entry.second.introduction == introduction_;
+           });
+}
+
+bool Agent::progress_due(base::Duration now) const {
+    return std::ranges::any_of(held_, [&](const auto& entry) {
+        const Held& held = entry.second;
+        return held.view.progress && held.view.progress != held.progress_told &&
+               (!held.progress_told || now >= held.progress_told_at + progress_interval);
+    });
 }
 
 std::optional<base::Duration> Agent::shortest_remaining(base::Duration now) const {
@@ -70,7 +86,8 @@ std::optional<OutgoingSync> Agent::next_sync(base::Duration now) {
     const bool told_already = open_.rbegin()->second.request->draining || !draining_;
     const bool results_due =
         std::ranges::any_of(results_, [&](const auto& entry) { return due(entry.second, now); });
-    if (!first_answered || (told_already && !results_due)) return std::nullopt;
+    const bool something = results_due || !told_already || must_introduce() || progress_due(now);
+    if (!first_answered || !something) return std::nullopt;
     return send_new(now);
 }
 
@@ -82,12 +99,13 @@ OutgoingSync Agent::send_new(base::Duration now) {
     fill(*request, now);
     ++next_seq_;
     const auto entry =
-        open_.emplace(request->seq, Open{std::move(request), now, true, {}, 0}).first;
+        open_.emplace(request->seq, Open{.request = request, .first_sent = now}).first;
+    if (request->introduction) entry->second.introduction = introduction_;
     return outgoing(entry->second, now);
 }
 
 void Agent::fill(jobs::SyncRequest& request, base::Duration now) {
-    if (introduce_) request.introduction = options_.introduction;
+    if (introduction_told_ != introduction_) request.introduction = options_.introduction;
     request.draining = draining_;
     const auto free = options_.introduction.slots - static_cast<std::int64_t>(held_.size());
     request.capacity = draining_ ? 0 : std::max<std::int64_t>(free, 0);
@@ -99,7 +117,9 @@ void Agent::fill(jobs::SyncRequest& request, base::Duration now) {
     // The first is answered at once, so that the next may stand beside another; so is the farewell.
     if (request.seq == 1 || (draining_ && !draining_told_)) request.wait = {};
     request.lost = lost_;
-    for (const auto& [lease, held] : held_) {
+    for (auto& [lease, held] : held_) {
+        if (held.view.progress != held.progress_told) held.progress_told_at = now;
+        held.progress_told = held.view.progress;
         request.running.push_back({held.ref, held.view.phase, held.view.usage, held.view.progress});
     }
     std::size_t bytes = 0;

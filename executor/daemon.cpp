@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t left_over_connection = jobs::open_syncs_max;
 constexpr std::size_t first_slot_connection = jobs::open_syncs_max + 1;
+constexpr base::Duration view_interval = base::seconds(1);
+constexpr base::Duration health_interval = base::seconds(1);
 constexpr base::Duration retry_pause_min = base::milliseconds(100);
 constexpr base::Duration retry_pause_max = base::seconds(5);
 
@@ -40,7 +42,8 @@ Daemon::Daemon(DaemonOptions options, const Parts& parts)
     : options_(std::move(options)),
       parts_(parts),
       left_(parts_.journal.left()),
-      agent_(options_.agent, left_over(left_)) {
+      agent_(options_.agent, left_over(left_)),
+      told_(options_.agent.introduction.capabilities) {
     for (auto slot = options_.agent.introduction.slots; slot > 0; --slot)
         free_slots_.push_back(slot - 1);
     for (const auto& ref : left_.lost)
@@ -54,6 +57,7 @@ Daemon::~Daemon() {
     for (auto& thread : sync_threads_) {
         if (thread.joinable()) thread.join();
     }
+    if (health_thread_.joinable()) health_thread_.join();
     slots_.clear();
 }
 
@@ -64,6 +68,7 @@ base::Result<void> Daemon::run(const http::StopSignal& stop) {
     deliver_left_over();
     for (std::size_t i = 0; i < sync_threads_.size(); ++i)
         sync_threads_[i] = std::thread([this, i] { sync_loop(i); });
+    health_thread_ = std::thread([this] { watch_health(); });
     const http::StopWatch watch(stop, [this] {
         const std::scoped_lock lock(mutex_);
         stopping_since_ = parts_.clock.elapsed();
@@ -74,6 +79,7 @@ base::Result<void> Daemon::run(const http::StopSignal& stop) {
     finish();
     for (auto& thread : sync_threads_)
         thread.join();
+    health_thread_.join();
     slots_.clear();
     const std::scoped_lock lock(mutex_);
     if (agent_.ended()) return base::fail(*agent_.ended());
@@ -152,7 +158,10 @@ void Daemon::sync_loop(std::size_t index) {
         if (const auto out = agent_.next_sync(now)) {
             sync_once(lock, *connections_[index], *out);
         } else {
-            changed_.wait_for(lock, chrono(agent_.wake_at(now) - now));
+            auto until = agent_.wake_at(now);
+            // Jobs that run may have something to tell of themselves.
+            if (!active_.empty()) until = std::min(until, now + view_interval);
+            changed_.wait_for(lock, chrono(until - now));
         }
     }
 }
@@ -178,6 +187,30 @@ void Daemon::note_failure(const base::Error& error) {
     if (error.message == last_failure_) return;
     last_failure_ = error.message;
     base::log_warning("the master cannot be reached: " + error.message);
+}
+
+void Daemon::watch_health() {
+    Lock lock(mutex_);
+    while (!finished_) {
+        lock.unlock();
+        tell_capabilities();
+        lock.lock();
+        changed_.wait_for(lock, chrono(health_interval), [this] { return finished_; });
+    }
+}
+
+// What the executor cannot do any more, or can do again, the master hears before the next result.
+void Daemon::tell_capabilities() {
+    auto capabilities = parts_.runner.look_again();
+    const std::scoped_lock lock(mutex_);
+    if (capabilities == told_) return;
+    for (const auto* fault : {&capabilities.disk_fault, &capabilities.sandbox_fault})
+        if (!fault->empty()) base::log_warning("no process jobs now: " + *fault);
+    auto introduction = options_.agent.introduction;
+    introduction.capabilities = capabilities;
+    told_ = std::move(capabilities);
+    agent_.introduce(std::move(introduction));
+    changed_.notify_all();
 }
 
 void Daemon::perform(Lock& lock, Actions actions) {
@@ -258,6 +291,7 @@ void Daemon::run_job(const jobs::Lease& lease, std::int64_t slot, JobControl& co
             base::log_error("a result could not be written down: " + done.error().message);
         }
     }
+    if (finished.outcome.given_back()) tell_capabilities();
     deliver(ref, finished, index);
 }
 

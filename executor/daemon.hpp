@@ -65,6 +65,8 @@ private:
     void sync_once(Lock& lock, Connection& connection, const OutgoingSync& out);
     void perform(Lock& lock, Actions actions);
     void start(jobs::Lease lease);
+    void watch_health();
+    void tell_capabilities();
     void run_job(const jobs::Lease& lease, std::int64_t slot, JobControl& control);
     void deliver(const jobs::LeaseRef& ref, FinishedJob& finished, std::size_t connection);
     void stop_all(StopReason reason);
@@ -85,12 +87,14 @@ private:
     std::vector<std::int64_t> free_slots_;
     std::set<jobs::LeaseId> kept_;  // something of it may be on disk
     std::optional<base::Duration> stopping_since_;
+    jobs::Capabilities told_;  ///< the capabilities that the agent tells
     bool jobs_stopped_ = false;
     bool finished_ = false;
     std::string last_failure_;
     // Two that sync, one that delivers what is left over, one a slot.
     std::vector<std::unique_ptr<Connection>> connections_;
     std::array<std::thread, jobs::open_syncs_max> sync_threads_;
+    std::thread health_thread_;  ///< looks whether the machine still gives what jobs need
     std::vector<std::unique_ptr<Slot>> slots_;
 };
 

@@ -109,11 +109,17 @@ void end_by_itself(jobs::Outcome& outcome, const Ending& ending, const jobs::Cap
         );
     }
     if (failed) {
-        end_with(
+        return end_with(
             outcome,
             OutcomeClass::job,
             base::ErrorCode::exit_nonzero,
             fmt::format("exit status {}", ending.exit_code.value_or(-1))
+        );
+    }
+    // The job's answer is gone, by no fault of its own.
+    if (ending.output_lost) {
+        end_with_limit(
+            outcome, LimitKind::disk, "the executor's disk is full: not all it printed was kept"
         );
     }
 }

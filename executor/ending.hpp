@@ -19,7 +19,8 @@ struct Ending {
     std::optional<StopReason> stop;  ///< none when the exit came before the order
     GroupUsage group;
     bool output_over_cap = false;
-    bool disk_failed = false;
+    bool disk_failed = false;  ///< the executor's disk took not all of what it printed
+    bool output_lost = false;  ///< ... on stdout
 };
 
 /// Class, exit, limits and error of the outcome; streams, times and sandbox are the caller's.

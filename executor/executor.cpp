@@ -117,8 +117,9 @@ base::Result<std::uint64_t> next_session(const files::path& work) {
     }
     const auto now = static_cast<std::uint64_t>(base::system_clock().now().us);
     const auto session = std::max(last + 1, now);
+    // Without it the next number comes from the clock, which is later than this one.
     auto written = base::write_file_atomically(file, std::to_string(session) + "\n");
-    if (!written) return base::fail(written.error());
+    if (!written) base::log_warning(written.error().message);
     return session;
 }
 
@@ -183,7 +184,7 @@ base::Result<void> run(const Options& options, const http::StopSignal& stop) {
     DaemonOptions daemon_options;
     daemon_options.agent.session = *session;
     daemon_options.agent.seed = random_seed();
-    daemon_options.agent.introduction = {options.slots, options.labels, (*runner)->capabilities()};
+    daemon_options.agent.introduction = {options.slots, options.labels, (*runner)->look_again()};
     daemon_options.drain = options.drain;
     Daemon daemon(std::move(daemon_options), {transport, **runner, **journal, clock});
     base::log_info(fmt::format("executor {} works for {}", *id, options.master));

@@ -1,5 +1,6 @@
 #include "executor/job_runner.hpp"
 
+#include "executor/health.hpp"
 #include "executor/probe.hpp"
 #include "jobs/routes.hpp"
 
@@ -123,6 +124,12 @@ FinishedJob JobRunner::refused(jobs::OutcomeClass outcome_class, base::Error err
     return finished;
 }
 
+// By no fault of the job, as far as is known; the next look finds out whether it lasts.
+FinishedJob JobRunner::not_begun(base::Error error) {
+    if (error.code != base::ErrorCode::tamper) suspect_ = true;
+    return refused(jobs::OutcomeClass::rejected, std::move(error));
+}
+
 base::Result<JobRunner::Plan> JobRunner::plan(const Start& start) {
     const jobs::Job& job = start.lease.job;
     Plan plan;
@@ -158,14 +165,14 @@ FinishedJob JobRunner::run(const Start& start, JobControl& control) {
             spawner_ ? base::ErrorCode::unsupported : base::ErrorCode::sandbox_unavailable;
         return refused(jobs::OutcomeClass::rejected, {code, *why, {}, {}});
     }
-    auto ready = plan(start);
-    if (!ready) {
-        const bool tamper = ready.error().code == base::ErrorCode::tamper;
-        const auto outcome_class =
-            tamper ? jobs::OutcomeClass::rejected : jobs::OutcomeClass::infra;
-        return refused(outcome_class, ready.error());
+    if (auto full = disk_shortage(options_.work); !full.empty()) {
+        return not_begun({base::ErrorCode::limit, std::move(full), {}, {}});
     }
-    return run_process(*ready, start, control);
+    auto ready = plan(start);
+    if (!ready) return not_begun(ready.error());
+    auto finished = run_process(*ready, start, control);
+    if (finished.outcome.outcome_class == jobs::OutcomeClass::infra) suspect_ = true;
+    return finished;
 }
 
 // Inside the sandbox, or in a folder of its own on the host.
@@ -279,18 +286,21 @@ FinishedJob JobRunner::run_process(Plan& plan, const Start& start, JobControl& c
         return finished;
     }
     auto process = launch(plan, start, control);
-    if (!process) return refused(jobs::OutcomeClass::infra, process.error());
+    if (!process) return not_begun(process.error());
     auto ending = (*process)->watch();
     const bool durable = job.effect != jobs::Effect::pure;
     auto out = (*process)->finish_stdout(durable);
     auto err = (*process)->finish_stderr(durable);
     ending.disk_failed = out.disk_failed || err.disk_failed;
+    ending.output_lost = out.disk_failed;
+    if (ending.disk_failed) suspect_ = true;
     FinishedJob finished{classify(ending, job.caps), std::move(out.spool), std::move(err.spool)};
     finished.outcome.standard_output = std::move(out.output);
     finished.outcome.standard_error = std::move(err.output);
     finished.outcome.usage = (*process)->usage();
     finished.outcome.duration_ms = finished.outcome.usage.wall_ms;
     finished.outcome.sandbox = sandbox_record();
+    finished.outcome.progress = control.view().progress;
     return finished;
 }
 

@@ -15,11 +15,13 @@
 #include "jobs/lease.hpp"
 #include "jobs/outcome.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -62,14 +64,18 @@ public:
         const RunnerOptions& options, const base::Clock& clock
     );
 
+    /// As found at the start.
     [[nodiscard]] const jobs::Capabilities& capabilities() const { return capabilities_; }
+    /// As they are now: without what is gone since, with what came back. After a job that could not
+    /// be begun it tries a write and a sandbox; else it is quick.
+    [[nodiscard]] jobs::Capabilities look_again();
 
     struct Start {
         const jobs::Lease& lease;
         std::int64_t slot = 0;
         ScriptCache::Content fetch;  ///< content of a script that did not come inline
         /// Called just before the job's first process is started; an error keeps it from starting
-        /// (class `infra`).
+        /// (class `rejected`).
         std::function<base::Result<void>()> before_start;
     };
     /// Blocks until the job is over.
@@ -114,6 +120,8 @@ private:
         const;
     [[nodiscard]] jobs::Sandbox sandbox_record() const;
     [[nodiscard]] FinishedJob refused(jobs::OutcomeClass outcome_class, base::Error error) const;
+    FinishedJob not_begun(base::Error error);
+    [[nodiscard]] std::string sandbox_fault(bool suspect);
 
     RunnerOptions options_;
     const base::Clock& clock_;
@@ -125,6 +133,8 @@ private:
     /// Unsandboxed jobs have their folders here; none = they are refused.
     PublicFolder host_jobs_;
     bool root_ = false;
+    std::atomic<bool> suspect_ = false;  ///< a job could not be begun: something may be broken
+    std::mutex looking_;                 ///< one looks at a time
 };
 
 }  // namespace executor

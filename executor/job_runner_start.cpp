@@ -1,5 +1,6 @@
 #include "base/log.hpp"
 #include "base/random.hpp"
+#include "executor/health.hpp"
 #include "executor/job_runner.hpp"
 #include "executor/probe.hpp"
 
@@ -22,7 +23,7 @@ namespace files = std::filesystem;
 std::string first_line(std::string text) {
     text.resize(std::min(text.size(), text.find('\n')));
     if (text.starts_with("Python ")) text.erase(0, 7);
-    return preview_head(text, version_bytes_max);
+    return base::preview_head(text, version_bytes_max);
 }
 
 }  // namespace
@@ -154,6 +155,37 @@ void JobRunner::find_runtimes() {
             );
         }
     }
+}
+
+jobs::Capabilities JobRunner::look_again() {
+    const std::scoped_lock lock(looking_);
+    auto now = capabilities_;
+    const bool suspect = suspect_.exchange(false);
+    now.disk_fault = disk_shortage(options_.work);
+    if (now.disk_fault.empty() && suspect) now.disk_fault = disk_refusal(options_.work);
+    auto fault = spawner_ && now.disk_fault.empty() ? sandbox_fault(suspect) : std::string{};
+    if (!fault.empty()) {
+        now.runtimes.clear();
+        now.sandbox = "none";
+        now.sandbox_fault = std::move(fault);
+    }
+    // What does not work is tried until it does.
+    if (!now.disk_fault.empty() || (now.runtimes.empty() && !capabilities_.runtimes.empty()))
+        suspect_ = true;
+    return now;
+}
+
+// Why no process can be started any more.
+std::string JobRunner::sandbox_fault(bool suspect) {
+    if (sandbox_) {
+        if (auto gone = missing_program(options_.bwrap); !gone.empty()) return gone;
+    }
+    if (!suspect || capabilities_.runtimes.empty()) return {};
+    const auto runtime = *jobs::runtime(capabilities_.runtimes.begin()->first);
+    const auto command = find_runtime(runtime);
+    if (!command) return fmt::format("{} is gone", jobs::name(runtime));
+    const auto tried = try_program(*command);
+    return tried ? std::string{} : tried.error().message;
 }
 
 // Runs a program as a job would run and gives back its first line of output.

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <system_error>
@@ -56,8 +57,10 @@ base::Result<std::unique_ptr<Journal>> Journal::open(const std::filesystem::path
     std::unique_ptr<Journal> journal(new Journal(file));
     if (auto read = journal->read(); !read) return base::fail(read.error());
     // What is over is left out, and the cut line too.
-    if (auto written = journal->rewrite(journal->state_); !written) {
-        return base::fail(written.error());
+    if (auto written = journal->rewrite(); !written) {
+        // There is no room for that now: everything waits for it, and nothing is lost.
+        base::log_error(written.error().message);
+        journal->state_.suspect = true;
     }
     return journal;
 }
@@ -130,67 +133,81 @@ Journal::Left Journal::left() const {
     return left;
 }
 
-base::Result<void> Journal::rewrite(State& state) const {
+// The old file stays in force until the new one is whole.
+base::Result<void> Journal::rewrite() {
     std::string text;
-    for (const auto& [lease, entry] : state.entries) {
+    for (const auto& [lease, entry] : state_.entries) {
         text += entry.finished ? *entry.finished : started_line(entry.ref);
     }
     if (auto written = base::write_file_atomically(path_, text, 0600); !written) return written;
-    state.file.reset(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-    if (!state.file) return base::fail(base::errno_error("open " + path_.string()));
-    state.bytes = state.live_bytes = text.size();
-    state.synced = state.written;
+    base::FileDescriptor file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    if (!file) {
+        // What is written to the old one would be seen by nobody.
+        state_.suspect = true;
+        return base::fail(base::errno_error("open " + path_.string()));
+    }
+    state_.file = std::move(file);
+    state_.bytes = state_.live_bytes = text.size();
+    state_.synced = state_.written;
+    state_.suspect = false;
     return {};
 }
 
 base::Result<void> Journal::started(const jobs::LeaseRef& ref) {
-    {
-        const std::scoped_lock lock(mutex_);
-        state_.entries[ref.lease] = {ref, {}};
-    }
-    return append(started_line(ref), true);
+    std::unique_lock lock(mutex_);
+    state_.entries[ref.lease] = {ref, {}};
+    auto written = append(lock, started_line(ref), true);
+    // Not started, so there is nothing to remember.
+    if (!written) state_.entries.erase(ref.lease);
+    return written;
 }
 
 base::Result<void> Journal::finished(const jobs::LeaseRef& ref, const FinishedJob& finished) {
     auto line = finished_line(ref, finished);
-    {
-        const std::scoped_lock lock(mutex_);
-        state_.entries[ref.lease] = {ref, line};
-    }
-    return append(line, true);
+    std::unique_lock lock(mutex_);
+    state_.entries[ref.lease] = {ref, line};
+    return append(lock, line, true);
 }
 
 base::Result<void> Journal::forgotten(const jobs::LeaseId& lease) {
-    {
-        const std::scoped_lock lock(mutex_);
-        if (state_.entries.erase(lease) == 0) return {};
-        state_.live_bytes = 0;
-        for (const auto& [id, entry] : state_.entries)
-            state_.live_bytes += entry.finished ? entry.finished->size() : id.text.size();
-    }
+    std::unique_lock lock(mutex_);
+    if (state_.entries.erase(lease) == 0) return {};
+    state_.live_bytes = 0;
+    for (const auto& [id, entry] : state_.entries)
+        state_.live_bytes += entry.finished ? entry.finished->size() : id.text.size();
     const base::Json line = {{"event", "forgotten"}, {"lease", lease.text}};
-    return append(base::canonical(line) + "\n", false);
+    return append(lock, base::canonical(line) + "\n", false);
 }
 
-base::Result<void> Journal::append(const std::string& line, bool durable) {
-    std::unique_lock lock(mutex_);
-    if (state_.broken) {
-        return base::fail(
-            base::ErrorCode::internal, path_.string() + " could not be written before"
-        );
+// After a failure nobody knows what of the file is on the disk: it is written again, whole, from
+// what is in memory, before anything else. As long as that fails, so does everything.
+base::Result<void> Journal::append(Lock& lock, const std::string& line, bool durable) {
+    synced_.wait(lock, [&] { return !state_.suspect || !state_.syncing; });
+    if (state_.suspect) {
+        ++state_.written;
+        auto whole = rewrite();
+        synced_.notify_all();
+        return whole;
     }
     if (auto written = base::write_all(state_.file.value(), line); !written) {
-        state_.broken = true;
+        state_.suspect = true;
         return written;
     }
     state_.bytes += line.size();
     const auto mine = ++state_.written;
     const bool mostly_over =
         state_.bytes > rewrite_bytes_min && state_.bytes > 4 * state_.live_bytes;
-    if (mostly_over && !state_.syncing) return rewrite(state_);
-    // One thread syncs for all that was written so far; the others wait for it.
-    while (durable && state_.synced < mine) {
-        if (state_.broken) return base::fail(base::ErrorCode::internal, "the journal is broken");
+    // Where there is no room for a second one, the long one goes on.
+    if (mostly_over && !state_.syncing && rewrite()) return {};
+    return durable ? sync(lock, mine) : base::Result<void>{};
+}
+
+// One thread syncs for all that was written so far; the others wait for it.
+base::Result<void> Journal::sync(Lock& lock, std::uint64_t mine) {
+    while (state_.synced < mine) {
+        if (state_.suspect) {
+            return base::fail(base::ErrorCode::internal, path_.string() + " could not be synced");
+        }
         if (state_.syncing) {
             synced_.wait(lock);
             continue;
@@ -203,9 +220,9 @@ base::Result<void> Journal::append(const std::string& line, bool durable) {
         lock.lock();
         state_.syncing = false;
         if (good) {
-            state_.synced = upto;
+            state_.synced = std::max(state_.synced, upto);
         } else {
-            state_.broken = true;
+            state_.suspect = true;
         }
         synced_.notify_all();
     }

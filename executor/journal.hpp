@@ -29,7 +29,8 @@ struct KeptResult {
 
 /// What survives the executor: which leases were started, and the results that the master has not
 /// acknowledged. One file, a JSON line an event, synced before `started` and `finished` return;
-/// many threads share one sync. Thread-safe.
+/// many threads share one sync. After a write that failed (a full disk) the next one writes the
+/// whole file again, so that the journal works again as soon as the disk does. Thread-safe.
 class Journal {
 public:
     /// Reads what is there. A last line that was cut (the machine lost power while it was written)
@@ -46,7 +47,7 @@ public:
     };
     [[nodiscard]] Left left() const;
 
-    /// Durable before the job's first process is started.
+    /// Durable before the job's first process is started; after an error it is as if not called.
     base::Result<void> started(const jobs::LeaseRef& ref);
     /// Durable before the result is sent. Spool files must be synced already.
     base::Result<void> finished(const jobs::LeaseRef& ref, const FinishedJob& finished);
@@ -66,13 +67,15 @@ private:
         std::uint64_t written = 0;  ///< lines
         std::uint64_t synced = 0;   ///< lines
         bool syncing = false;
-        bool broken = false;
+        bool suspect = false;  ///< a write failed: nobody knows what the disk has
     };
     explicit Journal(std::filesystem::path path) : path_(std::move(path)) {}
     base::Result<void> read();
     base::Result<void> apply(const base::Json& line, std::string_view text);
-    base::Result<void> append(const std::string& line, bool durable);
-    base::Result<void> rewrite(State& state) const;
+    using Lock = std::unique_lock<std::mutex>;
+    base::Result<void> append(Lock& lock, const std::string& line, bool durable);
+    base::Result<void> sync(Lock& lock, std::uint64_t mine);
+    base::Result<void> rewrite();
 
     std::filesystem::path path_;
     // A plain mutex: a thread waits for the sync of another with the lock released.

@@ -1,6 +1,5 @@
 #include "executor/output_capture.hpp"
 
-#include "base/json.hpp"
 #include "base/log.hpp"
 
 #include <algorithm>
@@ -15,30 +14,9 @@ namespace executor {
 namespace {
 
 constexpr std::uint64_t tail_bytes_max = std::uint64_t{64} << 10U;
+// More than a preview, so that it is seen where its characters begin and end.
+constexpr std::size_t preview_source_bytes = jobs::output_preview_bytes + 4;
 constexpr std::size_t progress_line_bytes_max = 1100;
-constexpr std::size_t progress_message_bytes_max = 1000;
-constexpr std::string_view replacement = "\xEF\xBF\xBD";
-
-std::size_t character_length(unsigned char lead) {
-    if (lead < 0x80) return 1;
-    if (lead < 0xE0) return 2;
-    return lead < 0xF0 ? 3 : 4;
-}
-
-// Valid UTF-8 of at most `bytes_max` bytes, from the start of `bytes`.
-std::string lossy_utf8(std::string_view bytes, std::size_t bytes_max) {
-    std::string out;
-    for (std::size_t i = 0; i < bytes.size();) {
-        const auto length = character_length(static_cast<unsigned char>(bytes[i]));
-        const auto character = bytes.substr(i, length);
-        const bool good = character.size() == length && base::valid_utf8(character);
-        const auto piece = good ? character : replacement;
-        if (out.size() + piece.size() > bytes_max) break;
-        out += piece;
-        i += good ? length : 1;
-    }
-    return out;
-}
 
 std::optional<jobs::Progress> parse_progress(std::string_view text) {
     jobs::Progress progress;
@@ -50,41 +28,11 @@ std::optional<jobs::Progress> parse_progress(std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     if (!text.empty() && text.front() != ' ') return std::nullopt;
     if (!text.empty()) text.remove_prefix(1);
-    progress.message = preview_head(text, progress_message_bytes_max);
+    progress.message = base::preview_head(text, jobs::progress_message_bytes_max);
     return progress;
 }
 
-bool continuation(char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) == 0x80;
-}
-
 }  // namespace
-
-std::string preview_head(std::string_view bytes, std::size_t bytes_max) {
-    auto part = bytes.substr(0, bytes_max);
-    if (part.size() < bytes.size()) {
-        // A character that the cut went through is left out, not replaced.
-        std::size_t start = part.size();
-        while (start > 0 && part.size() - start < 3 && continuation(part[start - 1]))
-            --start;
-        if (start > 0) {
-            const auto lead = static_cast<unsigned char>(part[start - 1]);
-            if (lead >= 0xC2 && start - 1 + character_length(lead) > part.size()) {
-                part = part.substr(0, start - 1);
-            }
-        }
-    }
-    return lossy_utf8(part, bytes_max);
-}
-
-std::string preview_tail(std::string_view bytes, std::size_t bytes_max) {
-    if (bytes.size() <= bytes_max) return lossy_utf8(bytes, bytes_max);
-    std::size_t start = bytes.size() - bytes_max;
-    const auto character_end = std::min(start + 3, bytes.size());
-    while (start < character_end && continuation(bytes[start]))
-        ++start;
-    return lossy_utf8(bytes.substr(start), bytes_max);
-}
 
 OutputCapture::OutputCapture(std::filesystem::path spool, std::uint64_t cap_bytes)
     : spool_path_(std::move(spool)),
@@ -117,7 +65,7 @@ void OutputCapture::start_spool() {
     constexpr int flags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
     spool_.reset(::open(spool_path_.c_str(), flags, 0600));
     spill(head_);
-    head_.resize(std::min(head_.size(), jobs::output_preview_bytes));
+    head_.resize(std::min(head_.size(), preview_source_bytes));
     head_.shrink_to_fit();
 }
 
@@ -138,7 +86,7 @@ void OutputCapture::keep_tail(std::string_view bytes) {
 }
 
 std::string OutputCapture::last_bytes(std::uint64_t kept) const {
-    std::string bytes(std::min<std::uint64_t>(kept, jobs::output_preview_bytes), '\0');
+    std::string bytes(std::min<std::uint64_t>(kept, preview_source_bytes), '\0');
     const auto offset = static_cast<off_t>(kept - bytes.size());
     const ssize_t count = ::pread(spool_.value(), bytes.data(), bytes.size(), offset);
     bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
@@ -171,8 +119,8 @@ CapturedOutput OutputCapture::finish(bool durable) {
     output.bytes_kept = kept;
     if (output.truncated()) output.bytes_head = head_size_;
     output.sha256 = hasher_.finish();
-    output.text = preview_head(head_, jobs::output_preview_bytes);
-    output.tail = preview_tail(last_bytes(kept), jobs::output_preview_bytes);
+    output.text = base::preview_head(head_, jobs::output_preview_bytes);
+    output.tail = base::preview_tail(last_bytes(kept), jobs::output_preview_bytes);
     return captured;
 }
 

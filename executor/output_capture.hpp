@@ -2,6 +2,7 @@
 
 #include "base/files.hpp"
 #include "base/sha256.hpp"
+#include "base/utf8.hpp"
 #include "jobs/outcome.hpp"
 #include "jobs/sync.hpp"
 
@@ -55,10 +56,6 @@ private:
     bool spooling_ = false;
     bool disk_failed_ = false;
 };
-
-/// The first (or last) bytes as valid UTF-8: cut at a character, invalid bytes replaced by U+FFFD.
-std::string preview_head(std::string_view bytes, std::size_t bytes_max);
-std::string preview_tail(std::string_view bytes, std::size_t bytes_max);
 
 /// Finds `::progress 40 message` lines in a stream. One thread.
 class ProgressReader {

@@ -36,13 +36,6 @@ base::Result<std::string> chunk_of(int file, std::uint64_t offset) {
     return bytes;
 }
 
-void keep_preview_only(jobs::Output& output) {
-    output.sha256.reset();
-    output.tail.clear();
-    output.bytes_kept = output.text.size();
-    output.bytes_head = output.text.size();
-}
-
 }  // namespace
 
 bool Uploader::upload(const jobs::LeaseRef& lease, FinishedJob& finished) {
@@ -62,7 +55,7 @@ bool Uploader::upload(const jobs::LeaseRef& lease, FinishedJob& finished) {
         const auto sent =
             send({lease.lease, stream.name, lease.fencing, 0}, *stream.spool, stream.output);
         if (sent == Sent::given_up) return false;
-        if (sent == Sent::refused) keep_preview_only(stream.output);
+        if (sent == Sent::refused) stream.output.keep_preview_only();
     }
     return true;
 }

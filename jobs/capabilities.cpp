@@ -14,6 +14,7 @@ constexpr std::size_t capability_entries_max = 64;
 
 std::optional<std::string> why_unfit_process(const Capabilities& capabilities, const Job& job) {
     const auto* script = std::get_if<Script>(&job.binding);
+    if (!capabilities.disk_fault.empty()) return capabilities.disk_fault;
     const std::string runtime(script == nullptr ? "bash" : name(script->runtime));
     if (!capabilities.sandbox_fault.empty() && capabilities.runtimes.empty()) {
         return "no sandbox: " + capabilities.sandbox_fault;
@@ -56,6 +57,7 @@ base::Json to_json(const Capabilities& capabilities) {
         {"version", capabilities.version},
     };
     if (!capabilities.sandbox_fault.empty()) json["sandboxFault"] = capabilities.sandbox_fault;
+    if (!capabilities.disk_fault.empty()) json["diskFault"] = capabilities.disk_fault;
     return json;
 }
 
@@ -69,6 +71,7 @@ Capabilities read_capabilities(
     capabilities.sandbox = reader.text("sandbox");
     capabilities.sandbox_version = reader.text("sandboxVersion");
     capabilities.sandbox_fault = reader.optional_text("sandboxFault").value_or("");
+    capabilities.disk_fault = reader.optional_text("diskFault").value_or("");
     capabilities.cgroup = reader.text("cgroup");
     capabilities.enforced = reader.text_map("enforced", capability_entries_max);
     capabilities.networks = reader.texts("networks", capability_entries_max);

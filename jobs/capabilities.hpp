@@ -12,7 +12,7 @@
 
 namespace jobs {
 
-/// What an executor can do: found out by trying when it starts, never assumed.
+/// What an executor can do: found out by trying, when it starts and again and again, never assumed.
 struct Capabilities {
     /// Runtime name (`node`) -> version. Empty when no process can be run at all.
     std::map<std::string, std::string> runtimes;
@@ -21,6 +21,8 @@ struct Capabilities {
     std::string sandbox_version;
     /// Why there is no sandbox; empty when there is one.
     std::string sandbox_fault;
+    /// Why no process job can be begun now (a full disk); empty when one can. It may pass.
+    std::string disk_fault;
     std::string cgroup;  ///< `v1`, `hybrid`, `v2` or `none`
     /// Caps really enforced, and by what: as in `Sandbox::enforced`.
     std::map<std::string, std::string> enforced;

@@ -103,6 +103,12 @@ OutcomeError read_error(const base::Json& json, const std::string& pointer, wire
     return error;
 }
 
+// What is wrong with the job or its content is wrong on every executor.
+bool of_the_job(base::ErrorCode code) {
+    return code == base::ErrorCode::tamper || code == base::ErrorCode::too_large ||
+           code == base::ErrorCode::validation;
+}
+
 std::optional<int> narrow(std::optional<std::int64_t> value) {
     if (!value) return std::nullopt;
     return static_cast<int>(*value);
@@ -120,6 +126,33 @@ void read_limits(wire::ObjectReader& reader, Outcome& outcome) {
 }
 
 }  // namespace
+
+void Output::keep_preview_only() {
+    sha256.reset();
+    tail.clear();
+    bytes_kept = text.size();
+    bytes_head = truncated() ? text.size() : 0;
+}
+
+bool Outcome::given_back() const {
+    const bool unstarted =
+        outcome_class == OutcomeClass::infra || outcome_class == OutcomeClass::rejected;
+    return unstarted && error && !of_the_job(error->code);
+}
+
+base::Json to_json(const Progress& progress) {
+    return {{"percent", progress.percent}, {"message", progress.message}};
+}
+
+Progress read_progress(const base::Json& json, const std::string& pointer, wire::Faults& faults) {
+    wire::ObjectReader reader(json, pointer, faults);
+    Progress progress{
+        .percent = reader.integer("percent", {0, 100}),
+        .message = reader.text("message", {progress_message_bytes_max}),
+    };
+    reader.finish();
+    return progress;
+}
 
 std::string_view name(OutcomeClass outcome_class) {
     switch (outcome_class) {
@@ -218,6 +251,7 @@ base::Json to_json(const Outcome& outcome) {
             limits.push_back(name(limit));
     }
     if (outcome.error) json["error"] = error_json(*outcome.error);
+    if (outcome.progress) json["progress"] = to_json(*outcome.progress);
     return json;
 }
 
@@ -248,6 +282,9 @@ Outcome read_outcome(const base::Json& json, const std::string& pointer, wire::F
         outcome.error = read_error(*error, reader.child("error"), faults);
     } else if (known && *known != OutcomeClass::done) {
         reader.fault("error", "is missing: only the class 'done' has none");
+    }
+    if (const auto* progress = reader.optional("progress")) {
+        outcome.progress = read_progress(*progress, reader.child("progress"), faults);
     }
     reader.finish();
     return outcome;

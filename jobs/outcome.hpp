@@ -19,11 +19,11 @@ namespace jobs {
 /// How an attempt ended.
 enum class OutcomeClass : std::uint8_t {
     done,       ///< exit status 0, no limit hit that spoils the result
-    infra,      ///< setting up failed before anything of the job ran: another executor may try
+    infra,      ///< the sandbox did not start it: another executor may try
     job,        ///< the job's own failure: exit status not 0, or a signal
     limit,      ///< ended by a cap (see `limits`), or a process of it was killed for memory
     cancelled,  ///< ended because the master said so
-    rejected,   ///< never started: pin mismatch, unsupported runtime or cap
+    rejected,   ///< not begun: pin mismatch, unsupported runtime or cap, a full disk
     /// The executor stopped it for reasons that are not the job's: its lease could not be renewed,
     /// or the executor was shut down. How far it got is not known, as when an executor dies.
     interrupted,
@@ -64,6 +64,8 @@ struct Output {
     std::string tail;                    ///< of an uploaded stream: a preview of the end
     std::optional<base::Digest> sha256;  ///< of the kept bytes, when they were uploaded
     [[nodiscard]] bool truncated() const { return bytes_kept < bytes_total; }
+    /// Of an upload that did not come about: `text` is all that there is.
+    void keep_preview_only();
     bool operator==(const Output&) const = default;
 };
 
@@ -84,6 +86,17 @@ struct OutcomeError {
     bool operator==(const OutcomeError&) const = default;
 };
 
+inline constexpr std::size_t progress_message_bytes_max = 1000;
+
+/// A line `::progress 40 message` of stderr.
+struct Progress {
+    std::int64_t percent = 0;
+    std::string message;
+    bool operator==(const Progress&) const = default;
+};
+base::Json to_json(const Progress& progress);
+Progress read_progress(const base::Json& json, const std::string& pointer, wire::Faults& faults);
+
 struct Outcome {
     OutcomeClass outcome_class = OutcomeClass::done;
     std::optional<int> exit_code;  ///< when the job's process exited
@@ -95,13 +108,11 @@ struct Outcome {
     std::vector<LimitKind> limits;      ///< every cap that was hit, also when it did no harm
     std::optional<OutcomeError> error;  ///< always when the class is not `done`
     Sandbox sandbox;
+    std::optional<Progress> progress;  ///< the newest
 
-    /// Nothing was started: the executor had no room for the lease, it came too late, or it ended
-    /// while the job was being set up. As if never granted.
-    [[nodiscard]] bool given_back() const {
-        return outcome_class == OutcomeClass::infra && error &&
-               error->code == base::ErrorCode::overloaded;
-    }
+    /// The lease is as if never granted: nothing was started, for a reason that is the executor's
+    /// (no room, it came too late, it is ending, a full disk, no sandbox). Another may take it.
+    [[nodiscard]] bool given_back() const;
     bool operator==(const Outcome&) const = default;
 };
 

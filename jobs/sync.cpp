@@ -40,19 +40,8 @@ Enum read_word(
 base::Json running_json(const Running& running) {
     base::Json json = {{"phase", name(running.phase)}, {"usage", to_json(running.usage)}};
     put_ref(json, running.ref);
-    if (running.progress) {
-        json["progress"] = {
-            {"percent", running.progress->percent}, {"message", running.progress->message}
-        };
-    }
+    if (running.progress) json["progress"] = to_json(*running.progress);
     return json;
-}
-
-Progress read_progress(const base::Json& json, const std::string& pointer, wire::Faults& faults) {
-    wire::ObjectReader reader(json, pointer, faults);
-    Progress progress{reader.integer("percent", {0, 100}), reader.text("message", {1024})};
-    reader.finish();
-    return progress;
 }
 
 Running read_running(const base::Json& json, const std::string& pointer, wire::Faults& faults) {

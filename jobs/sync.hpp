@@ -70,12 +70,6 @@ enum class Phase : std::uint8_t { preparing, running, stopping, collecting };
 std::string_view name(Phase phase);
 std::optional<Phase> phase(std::string_view name);
 
-struct Progress {
-    std::int64_t percent = 0;
-    std::string message;
-    bool operator==(const Progress&) const = default;
-};
-
 struct Running {
     LeaseRef ref;
     Phase phase = Phase::preparing;

@@ -1,4 +1,5 @@
 #include "server/api.hpp"
+#include "server/run_history.hpp"
 #include "server/views.hpp"
 
 #include <nlohmann/json.hpp>
@@ -37,24 +38,78 @@ http::Task<http::Response> list_operations(Api& api, http::Request request) {
     ));
 }
 
+// What the state knows of an operation.
+struct Known {
+    base::Seq seq = 0;            ///< of the state
+    std::optional<Json> view;     ///< while it is not over
+    std::vector<base::Seq> late;  ///< records of late results
+};
+
+http::Task<Result<Known>> known_of(Api& api, const http::Request& request, base::OperationId id) {
+    // Through text: `look` answers in it.
+    const auto looked =
+        co_await look(api, request, [&api, id](const engine::Model& model) -> Result<std::string> {
+            const auto& state = model.state();
+            Json found = {{"seq", state.seq}, {"late", Json::array()}};
+            if (const auto* operation = state.find_operation(id))
+                found["view"] = operation_view(model, *operation, api.dispatcher);
+            for (const auto& [operation, seq] : state.late_results) {
+                if (operation == id) found["late"].push_back(seq);
+            }
+            return found.dump();
+        });
+    if (!looked) co_return fail(looked.error());
+    const Json found = *base::parse_json(*looked);
+    Known known{.seq = found.at("seq"), .late = found.at("late").get<std::vector<base::Seq>>()};
+    if (found.contains("view")) known.view = found.at("view");
+    co_return known;
+}
+
 http::Task<http::Response> get_operation(Api& api, http::Request request) {
-    if (auto known = request.query.only({"asOf"}); !known)
-        co_return http::error_response(known.error());
+    if (auto only = request.query.only({"asOf"}); !only)
+        co_return http::error_response(only.error());
     const auto id = id_of(request, "o", &base::operation_id);
     if (!id) co_return http::error_response(id.error());
-    co_return respond(co_await look(
+    auto known = co_await known_of(api, request, *id);
+    if (!known) co_return http::error_response(known.error());
+    co_return respond(co_await on_worker<std::string>(
         api,
-        request,
-        [&api, id = *id](const engine::Model& model) -> Result<std::string> {
-            const auto* operation = model.state().find_operation(id);
-            if (operation == nullptr) {
-                return fail(
-                    ErrorCode::not_found,
-                    fmt::format("operation {} is unknown or over", text(id)),
-                    "its case shows how it ended"
-                );
+        [&api, model = request.parameter("m"), id = *id, known = std::move(*known)](
+        ) -> Result<std::string> {
+            Json view;
+            if (known.view) {
+                view = *known.view;
+            } else {
+                const auto history = run_history(api.engine.log(), model, id, known.seq);
+                if (!history) return fail(history.error());
+                view = ended_view(id, *history);
             }
-            return base::canonical(operation_view(model, *operation, api.dispatcher));
+            const auto late = late_records(api.engine.log(), model, known.late);
+            if (!late) return fail(late.error());
+            if (!late->empty()) view["lateResults"] = late_view(*late);
+            return base::canonical(view);
+        }
+    ));
+}
+
+http::Task<http::Response> get_output(Api& api, http::Request request) {
+    if (auto only = request.query.only({}); !only) co_return http::error_response(only.error());
+    const auto id = id_of(request, "o", &base::operation_id);
+    if (!id) co_return http::error_response(id.error());
+    auto known = co_await known_of(api, request, *id);
+    if (!known) co_return http::error_response(known.error());
+    co_return respond(co_await on_worker<std::string>(
+        api,
+        [&api, model = request.parameter("m"), id = *id, known = std::move(*known)](
+        ) -> Result<std::string> {
+            const auto history = run_history(api.engine.log(), model, id, known.seq);
+            if (!history) return fail(history.error());
+            const auto late = late_records(api.engine.log(), model, known.late);
+            if (!late) return fail(late.error());
+            Json view = {{"operation", text(id)}, {"attempts", attempts_view(*history, *late)}};
+            view["state"] =
+                known.view ? known.view->at("state") : ended_view(id, *history)["state"];
+            return base::canonical(view);
         }
     ));
 }
@@ -110,7 +165,13 @@ void add_operation_routes(http::Router& router, Api& api) {
         Method::get,
         "/api/models/{m}/operations/{o}",
         [&api](Request r) { return get_operation(api, std::move(r)); },
-        {.description = "One operation"}
+        {.description = "One operation, also one that is over, with results that came too late"}
+    );
+    router.add(
+        Method::get,
+        "/api/models/{m}/operations/{o}/output",
+        [&api](Request r) { return get_output(api, std::move(r)); },
+        {.description = "What its attempts printed, used and told of their progress"}
     );
     router.add(
         Method::post,

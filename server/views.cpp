@@ -262,6 +262,7 @@ Json operation_view(
     if (operation.case_id) view["case"] = text(operation.case_id);
     if (operation.next.us != 0) view["next"] = base::rfc3339(operation.next);
     if (!operation.error.empty()) put_stored(view, "error", operation.error);
+    if (!operation.progress.empty()) put_stored(view, "progress", operation.progress);
     if (const auto room = room_reason(model, operation); !room.empty()) view["waiting"] = room;
     switch (engine::performer(operation.rules())) {
         case engine::Performer::agent:

@@ -46,7 +46,9 @@ base::Result<CommandToken> read_command(std::string_view json);
 /// this binary does not know the type.
 base::Result<jobs::Job> job_for(const catalog::Item& item);
 
-/// `outcome` as the engine takes it: result and meta, or the error.
+struct Contract;
+
+/// What an outcome is read with.
 struct OutcomeContext {
     base::AttemptId attempt;
     std::string reply;
@@ -54,10 +56,15 @@ struct OutcomeContext {
     std::string version_hash;
     std::uint64_t fencing = 0;
     bool stale = false;
+    bool never_came = false;                ///< a stream that was to be uploaded was not
+    const Contract* contract = nullptr;     ///< of the tool, for an outcome in force. Borrowed
+    const std::string* uploaded = nullptr;  ///< the bytes of stdout, see `reads_upload`. Borrowed
 };
+/// True when stdout went to the blob store and what it says must be read from there.
+bool reads_upload(const jobs::Outcome& outcome, const OutcomeContext& context);
+/// `outcome` as the engine takes it: result and meta, or the error. It names bytes that
+/// `to_be_kept` (transitions/streams.hpp) asks for: they are in the blob store before it is
+/// settled.
 engine::Outcome to_engine(const jobs::Outcome& outcome, const OutcomeContext& context);
-/// What a tool that ran through answered, canonical JSON, to be held against its contract. Nothing
-/// when the answer itself says that it failed.
-std::optional<std::string> answer_of(const jobs::Outcome& outcome);
 
 }  // namespace transitions

@@ -51,6 +51,8 @@ Result<std::shared_ptr<const Contract>> compile(const catalog::Item& item) {
     made->input = std::move(*input);
     made->output = std::move(*output);
     made->defaults = defaults_of(*contract);
+    const auto cut = contract->find("allowTruncated");
+    made->allow_truncated = cut != contract->end() && *cut == true;
     return made;
 }
 

@@ -21,6 +21,7 @@ struct Contract {
     std::optional<base::Schema> output;
     std::string
         defaults;  ///< canonical JSON: the arguments that are filled in when they are left out
+    bool allow_truncated = false;  ///< an answer that was cut is a result that says so
 
     /// The arguments as the tool gets them, defaults filled in. Every fault is in `details`:
     /// arguments that do not fit, and names that begin with `_`, which are reserved.

@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "transitions/call.hpp"
+#include "transitions/streams.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -178,6 +179,15 @@ void Dispatcher::handle(BoardEvent& event) {
         );
     } else if (auto* reported = std::get_if<Reported>(&event)) {
         report(*reported);
+    } else if (auto* progressed = std::get_if<Progressed>(&event)) {
+        engine_->progressed(
+            progressed->ref.model,
+            {.operation = progressed->ref.attempt.operation,
+             .attempt = progressed->ref.attempt.n,
+             .executor = progressed->executor,
+             .percent = progressed->progress.percent,
+             .message = progressed->progress.message}
+        );
     } else if (auto* lost = std::get_if<Lost>(&event)) {
         engine::Outcome outcome;
         outcome.operation = lost->attempt.operation;
@@ -199,13 +209,18 @@ void Dispatcher::handle(BoardEvent& event) {
     }
 }
 
-// Output that the job says it uploaded must have come under this very lease.
-bool Dispatcher::uploaded(const Reported& reported) const {
-    const auto there = [&](const char* stream, const jobs::Output& output) {
-        return !output.sha256 || uploads_.has(reported.ref.lease, stream, *output.sha256);
+// Output that the executor says it uploaded must have come under this very lease. Of what did not,
+// there is only the preview: no record names bytes that nobody has.
+bool Dispatcher::forget_missing(Reported& reported) const {
+    bool missing = false;
+    const auto look = [&](const char* stream, jobs::Output& output) {
+        if (!output.sha256 || uploads_.has(reported.ref.lease, stream, *output.sha256)) return;
+        output.keep_preview_only();
+        missing = true;
     };
-    return there("stdout", reported.outcome.standard_output) &&
-           there("stderr", reported.outcome.standard_error);
+    look("stdout", reported.outcome.standard_output);
+    look("stderr", reported.outcome.standard_error);
+    return missing;
 }
 
 void Dispatcher::report(Reported& reported) {
@@ -221,42 +236,49 @@ void Dispatcher::report(Reported& reported) {
         context.tool_id = job->tool_id;
         context.version_hash = job->version_hash;
     });
-    auto outcome = to_engine(reported.outcome, context);
-    if (!reported.stale && !uploaded(reported)) {
-        outcome.kind = engine::Outcome::Kind::error;
-        outcome.error = {
-            ErrorCode::bad_output, "output that the executor names never came", {}, {}
-        };
-    }
-    // By a call or by a command; `bash exec` runs no tool.
-    const auto answer = answer_of(reported.outcome);
-    const bool answered = outcome.kind == engine::Outcome::Kind::returned &&
-                          !context.tool_id.empty() && answer.has_value();
-    const auto contract = answered ? contract_of(reported.ref.model, context) : nullptr;
-    if (!contract || !contract->output) return settle_checked(reported, std::move(outcome));
-    const auto hold = [](engine::Outcome& made, Result<void> fits) {
-        if (fits) return;
-        made.kind = engine::Outcome::Kind::error;
-        made.error = std::move(fits.error());
+    context.never_came = forget_missing(reported) && !reported.stale;
+    const bool tool = !reported.stale && !context.tool_id.empty();
+    const auto contract = tool ? contract_of(reported.ref.model, context) : nullptr;
+    context.contract = contract.get();
+    if (!to_be_kept(reported.outcome).any() && !reads_upload(reported.outcome, context))
+        return settle_checked(reported, to_engine(reported.outcome, context));
+    workers_.post([this, reported, contract, context]() mutable {
+        settle_with_blobs(reported, std::move(context));
+    });
+}
+
+// Bytes are put, and read, before what names or holds them is settled. Where the disk does not let
+// them, the result is as if it had not come: the executor sends it again.
+void Dispatcher::settle_with_blobs(const Reported& reported, OutcomeContext context) {
+    const auto not_now = [&](const base::Error& error) {
+        base::log_error(fmt::format(
+            "the output of lease {} cannot be kept: {}", reported.ref.lease.text, error.message
+        ));
+        with_board([&](JobBoard& board) { board.unreported(reported.ref.lease); });
     };
-    const auto& out = reported.outcome.standard_output;
-    if (out.truncated()) {
-        hold(outcome, fail(ErrorCode::bad_output, "the tool's answer was cut off at its limit"));
-    } else if (!out.sha256) {
-        hold(outcome, contract->answer(*answer));
-    } else {
-        // It went to the blob store, and is read from there.
-        workers_.post(
-            [this, reported, contract, hold, digest = *out.sha256, outcome = std::move(outcome)](
-            ) mutable {
-                const auto bytes = parts_.blobs.bytes(digest, base::JsonLimits{}.bytes_max);
-                hold(outcome, bytes ? contract->answer(*bytes) : fail(bytes.error()));
-                settle_checked(reported, std::move(outcome));
-            }
+    const auto kept = to_be_kept(reported.outcome);
+    const auto keep = [&](bool wanted, const char* stream, const jobs::Output& output) {
+        return wanted ? uploads_.keep(reported.ref.lease, stream, output.text) : Result<void>{};
+    };
+    if (auto put = keep(kept.standard_output, "stdout", reported.outcome.standard_output); !put)
+        return not_now(put.error());
+    if (auto put = keep(kept.standard_error, "stderr", reported.outcome.standard_error); !put)
+        return not_now(put.error());
+    std::string uploaded;
+    if (reads_upload(reported.outcome, context)) {
+        auto bytes = parts_.blobs.bytes(
+            *reported.outcome.standard_output.sha256, base::JsonLimits{}.bytes_max
         );
-        return;
+        if (!bytes) {
+            auto outcome = to_engine(reported.outcome, context);
+            outcome.kind = engine::Outcome::Kind::error;
+            outcome.error = bytes.error();
+            return settle_checked(reported, std::move(outcome));
+        }
+        uploaded = std::move(*bytes);
+        context.uploaded = &uploaded;
     }
-    settle_checked(reported, std::move(outcome));
+    settle_checked(reported, to_engine(reported.outcome, context));
 }
 
 std::shared_ptr<const Contract> Dispatcher::contract_of(

@@ -106,10 +106,11 @@ private:
     void report_settled(const jobs::LeaseId& lease, base::Result<engine::Settled> settled);
     void settle_unreadable(const engine::Performance& performance, const base::Error& why);
     void settle_checked(const Reported& reported, engine::Outcome outcome);
+    void settle_with_blobs(const Reported& reported, OutcomeContext context);
     [[nodiscard]] std::shared_ptr<const Contract> contract_of(
         const std::string& model, const OutcomeContext& context
     );
-    [[nodiscard]] bool uploaded(const Reported& reported) const;
+    bool forget_missing(Reported& reported) const;
     void tampered(
         const std::string& model, const engine::Prepared& prepared, const base::Digest& digest
     );

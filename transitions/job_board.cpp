@@ -182,6 +182,7 @@ void JobBoard::tick(const Now& now) {
         tell_lost(key, "no executor knows of it after a restart of the master");
         unsettled_.erase(key);
     }
+    holds_end_.erase(holds_end_.begin(), holds_end_.upper_bound(now.elapsed));
     answer_where_possible(now.elapsed);
 }
 
@@ -193,6 +194,7 @@ std::optional<base::Duration> JobBoard::next_due(const Now& now) const {
     }
     for (const auto& [key, waiting] : unsettled_)
         sooner(waiting.until);
+    if (const auto end = holds_end_.upper_bound(now.elapsed); end != holds_end_.end()) sooner(*end);
     for (const auto& [id, session] : sessions_) {
         if (session.silent_since && *session.silent_since + options_.silence_max > now.elapsed) {
             sooner(*session.silent_since + options_.silence_max);
@@ -260,6 +262,8 @@ std::string JobBoard::why_waiting(const std::string& model, base::AttemptId atte
         } else if (const auto unfit =
                        jobs::why_unfit(session.introduction.capabilities, task->job)) {
             reasons.push_back(fmt::format("executor '{}': {}", id, *unfit));
+        } else if (const auto refused = task->refusals.why(id); !refused.empty()) {
+            reasons.push_back(fmt::format("executor '{}' could not begin it: {}", id, refused));
         } else {
             reasons.push_back(fmt::format("executor '{}' has no free slot", id));
         }

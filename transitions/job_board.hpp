@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "jobs/sync.hpp"
+#include "transitions/refusals.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -23,6 +24,7 @@ struct Task {
     std::uint32_t epoch = 0;  ///< of the model; fencing numbers begin with it
     jobs::Job job;
     std::string reply;  ///< the shape that its result takes: `call` or `command`
+    Refusals refusals = {};
     [[nodiscard]] std::pair<std::string, base::AttemptId> key() const {
         return {job.model, job.attempt};
     }
@@ -47,6 +49,12 @@ struct Reported {
     std::string reply;  ///< as Task::reply
     bool stale = false;
 };
+/// What a running attempt says of its progress, at most every `progress_interval`.
+struct Progressed {
+    jobs::LeaseRef ref;
+    std::string executor;
+    jobs::Progress progress;
+};
 /// Nobody will ever say how the attempt ended.
 struct Lost {
     std::string model;
@@ -55,7 +63,7 @@ struct Lost {
 };
 /// The executors that may hold leases changed: to be kept, so that a restart knows whom to ask.
 struct ExecutorsChanged {};
-using BoardEvent = std::variant<Granted, Ended, Reported, Lost, ExecutorsChanged>;
+using BoardEvent = std::variant<Granted, Ended, Reported, Progressed, Lost, ExecutorsChanged>;
 
 /// Names an open sync; given by whoever holds the connection.
 using Ticket = std::uint64_t;
@@ -157,6 +165,9 @@ private:
         base::Duration expires;
         bool withdrawn = false;
         bool reported = false;
+        bool ran = false;  ///< its executor told that it runs
+        std::optional<jobs::Progress> progress;
+        base::Duration progress_at;
         base::Digest digest;
     };
     struct Open {
@@ -192,6 +203,16 @@ private:
         const std::string& executor, Session& session, jobs::Done done, base::Duration now
     );
     void take_lost(const std::string& executor, const jobs::LeaseRef& ref, base::Duration now);
+    /// True when the attempt is offered again.
+    bool take_back(
+        const std::string& executor, LeaseState& lease, const jobs::Done& done, base::Duration now
+    );
+    struct ProgressAt {
+        const jobs::Progress& progress;
+        base::Duration now;
+        bool last = false;  ///< the attempt is over
+    };
+    void note_progress(const std::string& executor, LeaseState& lease, const ProgressAt& told);
     void take_running(
         const std::string& executor,
         Session& session,
@@ -244,6 +265,7 @@ private:
     std::map<std::string, Session, std::less<>> sessions_;  ///< by executor
     std::set<std::string> expected_;
     std::set<std::string> withdrawn_keys_;
+    std::set<base::Duration> holds_end_;  ///< executors that refused a task may be asked again
     std::vector<BoardEvent> events_;
     std::vector<Answer> answers_;
 };

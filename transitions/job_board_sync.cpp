@@ -60,6 +60,8 @@ Result<void> JobBoard::sync(
     if (request.introduction) {
         session->introduction = *request.introduction;
         session->introduced = true;
+        for (auto& task : queue_)
+            task.refusals.release(executor);
     }
     for (auto& done : request.done)
         take_done(executor, *session, std::move(done), now.elapsed);
@@ -128,18 +130,48 @@ void JobBoard::take_done(
         if (lease->second.digest != digest) session.drops[id] = jobs::Verdict::conflict;
         return;
     }
-    if (done.outcome.given_back()) {
-        const std::string why = done.outcome.error ? done.outcome.error->message : "";
-        remember_settled(lease->second.ref, digest);
-        offer_again(id, fmt::format("executor '{}' gave it back: {}", executor, why));
+    if (take_back(executor, lease->second, done, now)) {
         session.drops[id] = jobs::Verdict::applied;
         return;
+    }
+    if (done.outcome.progress) {
+        note_progress(executor, lease->second, {*done.outcome.progress, now, true});
     }
     lease->second.reported = true;
     lease->second.digest = digest;
     events_.push_back(
         Reported{done.ref, executor, std::move(done.outcome), lease->second.task.reply, false}
     );
+}
+
+bool JobBoard::take_back(
+    const std::string& executor, LeaseState& lease, const jobs::Done& done, base::Duration now
+) {
+    // What it said to run it cannot give back.
+    if (!done.outcome.given_back() || lease.ran) return false;
+    const std::string why = done.outcome.error->message;
+    if (done.outcome.error->code != ErrorCode::overloaded) {
+        auto& refusals = lease.task.refusals;
+        if (refusals.exhausted()) return false;
+        refusals.add(executor, why, now);
+        if (const auto next = refusals.next(now)) holds_end_.insert(*next);
+    }
+    remember_settled(lease.ref, jobs::digest(done.outcome));
+    const jobs::LeaseId id = lease.ref.lease;
+    offer_again(id, fmt::format("executor '{}' gave it back: {}", executor, why));
+    return true;
+}
+
+void JobBoard::note_progress(
+    const std::string& executor, LeaseState& lease, const ProgressAt& told
+) {
+    constexpr base::Duration progress_interval = base::milliseconds(900);
+    if (lease.progress == told.progress) return;
+    const bool soon = told.now - lease.progress_at < progress_interval;
+    if (!told.last && lease.progress && soon) return;
+    lease.progress = told.progress;
+    lease.progress_at = told.now;
+    events_.push_back(Progressed{lease.ref, executor, told.progress});
 }
 
 void JobBoard::take_lost(
@@ -167,6 +199,10 @@ void JobBoard::take_running(
         if (lease != leases_.end() && lease->second.ref == running.ref &&
             lease->second.executor == executor) {
             lease->second.expires = std::max(lease->second.expires, arrived + options_.lease);
+            if (running.phase == jobs::Phase::running) lease->second.ran = true;
+            if (running.progress) {
+                note_progress(executor, lease->second, {*running.progress, arrived});
+            }
         } else {
             still.insert(id);  // it runs what is not in force
         }
@@ -289,7 +325,8 @@ void JobBoard::grant(
     for (auto task = queue_.begin();
          task != queue_.end() && capacity > 0 && looked_at < looked_at_max;) {
         ++looked_at;
-        if (jobs::why_unfit(session.introduction.capabilities, task->job)) {
+        if (jobs::why_unfit(session.introduction.capabilities, task->job) ||
+            task->refusals.hold(executor, now)) {
             ++task;
             continue;
         }

@@ -1,4 +1,7 @@
+#include "base/utf8.hpp"
 #include "transitions/call.hpp"
+#include "transitions/contract.hpp"
+#include "transitions/streams.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -12,31 +15,7 @@ using base::Json;
 
 namespace {
 
-std::string readable(std::string_view text) {
-    if (base::valid_utf8(text)) return std::string(text);
-    std::string made;
-    for (std::size_t i = 0; i < text.size();) {
-        std::size_t length = 1;
-        while (length < 4 && i + length < text.size() && !base::valid_utf8(text.substr(i, length)))
-            ++length;
-        if (base::valid_utf8(text.substr(i, length))) {
-            made.append(text, i, length);
-            i += length;
-        } else {
-            made += "\xEF\xBF\xBD";
-            ++i;
-        }
-    }
-    return made;
-}
-
-void put_stream(Json& result, const std::string& name, const jobs::Output& output) {
-    result[name] = readable(output.text);
-    if (!output.sha256) return;
-    result[name + "Urn"] = base::blob_urn(*output.sha256);
-    result[name + "Bytes"] = output.bytes_kept;
-    result[name + "Tail"] = readable(output.tail);
-}
+constexpr std::size_t error_message_bytes_max = 4000;
 
 Json meta_of(const jobs::Outcome& outcome, const OutcomeContext& context) {
     Json meta = {
@@ -52,51 +31,70 @@ Json meta_of(const jobs::Outcome& outcome, const OutcomeContext& context) {
     if (outcome.usage.cpu_ms != 0) meta["cpuMs"] = outcome.usage.cpu_ms;
     if (outcome.usage.memory_peak_bytes != 0)
         meta["memoryPeakBytes"] = outcome.usage.memory_peak_bytes;
+    if (outcome.usage.pids_peak != 0) meta["pidsPeak"] = outcome.usage.pids_peak;
+    if (!outcome.limits.empty()) meta["limits"] = usage_json(outcome).at("limits");
     return meta;
 }
 
-Json command_result(const jobs::Outcome& outcome) {
-    Json result = {
-        {"exitCode", outcome.exit_code ? Json(*outcome.exit_code) : Json(nullptr)},
-        {"durationMs", outcome.duration_ms},
-        {"truncated", outcome.standard_output.truncated() || outcome.standard_error.truncated()},
-    };
-    if (outcome.signal) result["signal"] = *outcome.signal;
-    put_stream(result, "stdout", outcome.standard_output);
-    put_stream(result, "stderr", outcome.standard_error);
-    return result;
-}
-
-// stdout of a tool: one JSON object, plain or the full envelope; anything else is text.
+// What a tool answered: the envelope's data, or all that it printed.
 struct ToolAnswer {
     Json data;
     std::optional<base::Error> error;
 };
 
-ToolAnswer tool_answer(const jobs::Output& output) {
-    if (output.sha256) {
-        return {
-            Json{
-                {"preview", readable(output.text)},
-                {"size", output.bytes_kept},
-                {"urn", base::blob_urn(*output.sha256)}
-            },
-            std::nullopt
-        };
-    }
-    auto parsed = base::parse_json(output.text);
-    if (!parsed || output.truncated()) return {Json{{"text", readable(output.text)}}, std::nullopt};
-    if (!parsed->is_object()) return {std::move(*parsed), std::nullopt};
-    for (const char* key : {"ok", "status", "data", "error"}) {
-        if (!parsed->contains(key)) return {std::move(*parsed), std::nullopt};
-    }
-    if (parsed->at("ok") == true) return {parsed->at("data"), std::nullopt};
-    const Json& error = parsed->at("error");
+std::optional<ToolAnswer> envelope(Json& answer) {
+    if (!answer.is_object()) return std::nullopt;
+    for (const char* key : {"ok", "status", "data", "error"})
+        if (!answer.contains(key)) return std::nullopt;
+    if (answer.at("ok") == true) return ToolAnswer{std::move(answer.at("data")), std::nullopt};
+    const Json& error = answer.at("error");
     std::string message = "the tool answered ok: false";
     if (error.is_string()) message = error;
     if (error.is_object() && error.contains("message") && error.at("message").is_string())
         message = error.at("message");
-    return {parsed->at("data"), base::Error{ErrorCode::upstream, std::move(message), {}, {}}};
+    message = base::shortened(message, error_message_bytes_max);
+    return ToolAnswer{
+        std::move(answer.at("data")), base::Error{ErrorCode::upstream, std::move(message), {}, {}}
+    };
+}
+
+Json text_answer(const jobs::Output& output) {
+    Json answer = {{"text", base::lossy_utf8(output.text)}};
+    if (base::valid_utf8(output.text)) return answer;
+    answer["replaced"] = true;
+    answer["size"] = output.bytes_kept;
+    answer["urn"] = base::blob_urn(base::sha256(output.text));
+    return answer;
+}
+
+base::Error was_cut(const jobs::Output& output) {
+    return {
+        ErrorCode::bad_output,
+        fmt::format(
+            "the tool's answer was cut off at its limit: it has {} bytes, {} were kept",
+            output.bytes_total,
+            output.bytes_kept
+        ),
+        "raise its cap outputBytes, or allow that with contract.allowTruncated",
+        {}
+    };
+}
+
+// Data that is too long for a token is told by a preview, and found by its URN.
+ToolAnswer tool_answer(const jobs::Outcome& outcome, const OutcomeContext& context) {
+    const jobs::Output& output = outcome.standard_output;
+    if (output.truncated()) {
+        const bool allowed = context.contract != nullptr && context.contract->allow_truncated;
+        if (!allowed) return {nullptr, was_cut(output)};
+        return {cut_answer(output), std::nullopt};
+    }
+    if (output.sha256 && context.uploaded == nullptr) return {long_answer(output), std::nullopt};
+    auto parsed = base::parse_json(output.sha256 ? *context.uploaded : output.text);
+    if (!parsed) {
+        return {output.sha256 ? long_answer(output) : text_answer(output), std::nullopt};
+    }
+    if (auto answer = envelope(*parsed)) return std::move(*answer);
+    return {std::move(*parsed), std::nullopt};
 }
 
 base::Error error_of(const jobs::Outcome& outcome) {
@@ -108,7 +106,14 @@ base::Error error_of(const jobs::Outcome& outcome) {
             ErrorCode::exit_nonzero, fmt::format("ended by signal {}", *outcome.signal), {}, {}
         };
     }
-    if (outcome.error) return {outcome.error->code, outcome.error->message, {}, {}};
+    if (outcome.error) {
+        return {
+            outcome.error->code,
+            base::shortened(outcome.error->message, error_message_bytes_max),
+            {},
+            {}
+        };
+    }
     return {
         ErrorCode::internal,
         fmt::format("the job ended as '{}'", jobs::name(outcome.outcome_class)),
@@ -117,12 +122,65 @@ base::Error error_of(const jobs::Outcome& outcome) {
     };
 }
 
+// The contract is for what the tool printed, whole. A command's tool that says that it failed is
+// its reader's affair.
+base::Result<void> fits_contract(
+    const ToolAnswer& answer,
+    const std::string& data,
+    const jobs::Output& output,
+    const OutcomeContext& context
+) {
+    if (context.contract == nullptr || !context.contract->output) return {};
+    if (output.truncated()) return base::fail(was_cut(output));
+    if (answer.error) return {};
+    if (output.sha256 && context.uploaded == nullptr) {
+        return base::fail(
+            ErrorCode::bad_output,
+            "the tool's answer is too long to be checked against its contract"
+        );
+    }
+    return context.contract->answer(data);
+}
+
+// What a job that ended well gives: a result, or an error after all.
+void settle_done(
+    engine::Outcome& made, const jobs::Outcome& outcome, const OutcomeContext& context
+) {
+    const jobs::Output& output = outcome.standard_output;
+    const bool command = context.reply == command_reply;
+    auto answer = tool_answer(outcome, context);
+    if (context.never_came) {
+        answer.error = {ErrorCode::bad_output, "output that the executor names never came", {}, {}};
+    }
+    std::string data = base::canonical(answer.data);
+    auto fits = fits_contract(answer, data, output, context);
+    if (fits && answer.error && (!command || context.never_came)) {
+        made.details = base::canonical(run_json(outcome, details_bytes_max));
+        fits = base::fail(std::move(*answer.error));
+    }
+    if (!fits) {
+        made.kind = engine::Outcome::Kind::error;
+        made.error = std::move(fits.error());
+    } else if (command) {
+        made.result = base::canonical(run_json(outcome, result_bytes_max));
+    } else if (data.size() > result_bytes_max) {
+        made.result = base::canonical(long_answer(output));
+    } else {
+        made.result = std::move(data);
+    }
+}
+
 }  // namespace
 
-std::optional<std::string> answer_of(const jobs::Outcome& outcome) {
-    const auto answer = tool_answer(outcome.standard_output);
-    if (answer.error) return std::nullopt;
-    return base::canonical(answer.data);
+bool reads_upload(const jobs::Outcome& outcome, const OutcomeContext& context) {
+    const jobs::Output& output = outcome.standard_output;
+    if (outcome.outcome_class != jobs::OutcomeClass::done || !output.sha256) return false;
+    if (output.truncated() || output.bytes_kept > base::JsonLimits{}.bytes_max) return false;
+    if (context.contract != nullptr && context.contract->output) return true;
+    // It may be an envelope, which may say that the tool failed.
+    const auto first = output.text.find_first_not_of(" \t\r\n");
+    return context.reply != command_reply && first != std::string::npos &&
+           output.text[first] == '{';
 }
 
 engine::Outcome to_engine(const jobs::Outcome& outcome, const OutcomeContext& context) {
@@ -134,28 +192,23 @@ engine::Outcome to_engine(const jobs::Outcome& outcome, const OutcomeContext& co
     made.stale = context.stale;
     made.digest = jobs::digest(outcome).hex();
     made.meta = base::canonical(meta_of(outcome, context));
+    const bool unstarted = outcome.outcome_class == jobs::OutcomeClass::infra ||
+                           outcome.outcome_class == jobs::OutcomeClass::rejected;
+    if (!unstarted && outcome.sandbox.backend != "builtin") {
+        made.usage = base::canonical(usage_json(outcome));
+        made.output = base::canonical(recorded_run(outcome));
+    }
     if (outcome.outcome_class == jobs::OutcomeClass::done) {
-        if (context.reply == command_reply) {
-            made.result = base::canonical(command_result(outcome));
-            return made;
-        }
-        auto answer = tool_answer(outcome.standard_output);
-        made.result = base::canonical(answer.data);
-        if (!answer.error) return made;
-        made.kind = Kind::error;
-        made.error = std::move(*answer.error);
-        made.details = base::canonical(command_result(outcome));
+        settle_done(made, outcome, context);
         return made;
     }
     // A lease that was cancelled is not in force any more: under one that is, nobody here asked for
     // the stop.
     const bool interrupted = outcome.outcome_class == jobs::OutcomeClass::interrupted ||
                              outcome.outcome_class == jobs::OutcomeClass::cancelled;
-    const bool unstarted = outcome.outcome_class == jobs::OutcomeClass::infra ||
-                           outcome.outcome_class == jobs::OutcomeClass::rejected;
     made.kind = interrupted ? Kind::lost : unstarted ? Kind::never_started : Kind::error;
     made.error = error_of(outcome);
-    if (!unstarted) made.details = base::canonical(command_result(outcome));
+    if (!unstarted) made.details = base::canonical(run_json(outcome, details_bytes_max));
     return made;
 }
 

@@ -9,12 +9,16 @@ using base::ErrorCode;
 using base::fail;
 using base::Result;
 
-Result<Uploads::State> Uploads::add(Chunk chunk) {
-    const auto stream = streams_.with([&](auto& streams) {
-        auto& entry = streams[Key{chunk.lease, chunk.stream}];
+std::shared_ptr<Uploads::Stream> Uploads::stream_of(const Key& key) {
+    return streams_.with([&](auto& streams) {
+        auto& entry = streams[key];
         if (!entry) entry = std::make_shared<Stream>();
         return entry;
     });
+}
+
+Result<Uploads::State> Uploads::add(Chunk chunk) {
+    const auto stream = stream_of(Key{chunk.lease, chunk.stream});
     const std::scoped_lock lock(stream->busy);
     if (stream->done) {
         if (chunk.sha256 && *chunk.sha256 != stream->done->stat.digest) {
@@ -65,6 +69,21 @@ Result<Uploads::State> Uploads::finish(Stream& stream, const Chunk& chunk) {
     }
     stream.done = std::move(*done);
     return State{size, true};
+}
+
+Result<void> Uploads::keep(
+    const jobs::LeaseId& lease, const std::string& stream, std::string_view bytes
+) {
+    const auto entry = stream_of(Key{lease, stream});
+    const std::scoped_lock lock(entry->busy);
+    entry->upload.reset();
+    auto upload = store_.upload({.bytes_max = bytes.size()});
+    if (!upload) return fail(std::move(upload.error()));
+    if (auto added = (*upload)->append(bytes); !added) return fail(std::move(added.error()));
+    auto done = (*upload)->finish();
+    if (!done) return fail(std::move(done.error()));
+    entry->done = std::move(*done);
+    return {};
 }
 
 bool Uploads::has(const jobs::LeaseId& lease, const std::string& stream, const base::Digest& digest)

@@ -37,6 +37,11 @@ public:
     };
     base::Result<State> add(Chunk chunk);
 
+    /// Bytes that came inline, kept as if they had been uploaded.
+    base::Result<void> keep(
+        const jobs::LeaseId& lease, const std::string& stream, std::string_view bytes
+    );
+
     /// True when the lease uploaded these bytes as this stream.
     [[nodiscard]] bool has(
         const jobs::LeaseId& lease, const std::string& stream, const base::Digest& digest
@@ -52,6 +57,7 @@ private:
         std::optional<blobstore::Pinned> done;
     };
     using Key = std::pair<jobs::LeaseId, std::string>;
+    std::shared_ptr<Stream> stream_of(const Key& key);
     static base::Result<State> finish(Stream& stream, const Chunk& chunk);
 
     blobstore::Store& store_;

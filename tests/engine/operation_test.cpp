@@ -239,3 +239,85 @@ TEST_CASE("S8: what a read arc saw at the start is what the output sees at the e
     CHECK(m.in("n", "o") == std::vector<std::string>{"3"});
     m.check_fold();
 }
+
+TEST_CASE("a late result is kept whole, and the newest are found by their operation") {
+    for (const bool failed : {false, true}) {
+        Called m("once");
+        m.answer(Kind::returned);
+        engine::Outcome late{.operation = m.operation, .kind = Kind::returned};
+        late.result = R"({"w":3})";
+        late.output = R"({"exitCode":0,"stdout":"three"})";
+        late.usage = R"({"cpuMs":5})";
+        if (failed) {
+            late.kind = Kind::error;
+            late.error = {base::ErrorCode::exit_nonzero, "exit status 4", {}, {}};
+            late.output = R"({"exitCode":4,"stdout":"three"})";
+        }
+        CHECK(engine::settle(m.model, late, m.asker("worker")) == engine::Settled::late);
+        m.keep();
+        const auto data = base::parse_json(m.records.back())->at("data");
+        CHECK(data.at("executor") == "worker");
+        CHECK(data.at("info").at("output").at("stdout") == "three");
+        CHECK(data.at("info").at("output").at("exitCode") == (failed ? 4 : 0));
+        CHECK(data.contains("error") == failed);
+        if (failed) CHECK(data.at("error").at("message") == "exit status 4");
+        if (failed) CHECK(data.at("error").at("usage").at("cpuMs") == 5);
+        REQUIRE(m.model.state().late_results.size() == 1);
+        CHECK(m.model.state().late_results.front().first == m.operation);
+        CHECK(m.model.state().late_results.front().second == m.model.state().seq);
+        m.check_fold();
+        m.check_snapshot();
+    }
+}
+
+TEST_CASE("a record of a late result from before results were kept in it still folds") {
+    Called m("once");
+    m.answer(Kind::returned);
+    m.answer(Kind::returned);
+    m.keep();
+    auto old = *base::parse_json(m.records.back());
+    old["data"].erase("executor");
+    engine::Model folded("m");
+    for (std::size_t i = 0; i + 1 < m.records.size(); ++i)
+        REQUIRE(folded.replay(m.records[i]));
+    CHECK(folded.replay(base::canonical(old)));
+    CHECK(folded.state().late_results.empty());
+}
+
+TEST_CASE("what a run printed and used is in the record of its end, beside meta") {
+    Called m("once");
+    engine::Outcome outcome{.operation = m.operation, .kind = Kind::returned};
+    outcome.result = R"({"w":2})";
+    outcome.meta = R"({"zeta":1})";
+    outcome.output = R"({"stdout":"printed"})";
+    CHECK(engine::settle(m.model, outcome, m.asker()) == engine::Settled::applied);
+    m.keep();
+    const auto finalized = std::ranges::find_if(m.records, [](const std::string& record) {
+        return record.contains("operation.finalized");
+    });
+    REQUIRE(finalized != m.records.end());
+    const auto info = base::parse_json(*finalized)->at("data").at("info");
+    CHECK(info.at("output").at("stdout") == "printed");
+    CHECK(info.at("zeta") == 1);
+    m.check_fold();
+}
+
+TEST_CASE("what an attempt says of its progress is recorded once, while it is the one under way") {
+    Called m("once");
+    const engine::ProgressNote note{m.operation, 1, "worker", 40, "half"};
+    const auto before = m.model.state().seq;
+    engine::progressed(m.model, note, m.asker());
+    engine::progressed(m.model, note, m.asker());
+    CHECK(m.model.state().seq == before + 1);
+    CHECK(m.open()->progress == R"({"message":"half","percent":40})");
+    auto other = note;
+    other.attempt = 2;
+    engine::progressed(m.model, other, m.asker());
+    CHECK(m.model.state().seq == before + 1);
+    m.check_fold();
+    m.check_snapshot();
+    m.answer(Kind::returned);
+    const auto over = m.model.state().seq;
+    engine::progressed(m.model, {m.operation, 1, "worker", 90, "more"}, m.asker());
+    CHECK(m.model.state().seq == over);
+}

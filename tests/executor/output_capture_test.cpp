@@ -89,31 +89,6 @@ TEST_CASE("a spool file that cannot be written costs the rest of the stream, not
     CHECK(text.starts_with(captured.output.text));
 }
 
-TEST_CASE("previews are UTF-8, cut at characters") {
-    CHECK(executor::preview_head("abc", 10) == "abc");
-    CHECK(executor::preview_head("a\u00e9b", 2) == "a");
-    CHECK(executor::preview_head("a\u00e9b", 3) == "a\u00e9");
-    CHECK(executor::preview_head("\u20ac\u20ac", 5) == "\u20ac");
-    CHECK(
-        executor::preview_head(
-            "a\xff"
-            "b",
-            10
-        ) ==
-        "a\uFFFD"
-        "b"
-    );
-    CHECK(executor::preview_tail("\u20ac\u20acx", 5) == "\u20acx");
-    CHECK(executor::preview_tail("\u20ac\u20acx", 3) == "x");
-    for (std::size_t size = 0; size < 40; ++size) {
-        const std::string text = "x\u00e9\u20ac\U0001F600\xff\xc3\u20ac\xf0\x9f";
-        CHECK(base::valid_utf8(executor::preview_head(text, size)));
-        CHECK(base::valid_utf8(executor::preview_tail(text, size)));
-        CHECK(executor::preview_head(text, size).size() <= size);
-        CHECK(executor::preview_tail(text, size).size() <= size);
-    }
-}
-
 TEST_CASE("progress is read from whole lines, however they are cut") {
     const std::string text =
         "noise\n::progress 10 a\n::progress 101 no\n ::progress 20 no\n::progress 30\n::progress "

@@ -297,7 +297,8 @@ TEST_CASE("what fails before a job's first process is a failure of the set-up, n
         control
     );
     CHECK(called);
-    CHECK(finished.outcome.outcome_class == jobs::OutcomeClass::infra);
+    CHECK(finished.outcome.outcome_class == jobs::OutcomeClass::rejected);
+    CHECK(finished.outcome.given_back());
     CHECK(finished.outcome.error->message == "the journal is full");
 }
 

@@ -191,6 +191,22 @@ void Master::handle(transitions::BoardEvent& event) {
         );
     } else if (auto* reported = std::get_if<transitions::Reported>(&event)) {
         report(*reported);
+    } else if (auto* progressed = std::get_if<transitions::Progressed>(&event)) {
+        post(
+            progressed->ref.model,
+            [this,
+             note =
+                 engine::ProgressNote{
+                     progressed->ref.attempt.operation,
+                     progressed->ref.attempt.n,
+                     progressed->executor,
+                     progressed->progress.percent,
+                     progressed->progress.message
+                 }](Result<Model*> opened) -> Completion {
+                if (opened) engine::progressed(**opened, note, Asker{.now = world_.wall()});
+                return [](Result<void>) {};
+            }
+        );
     } else if (auto* lost = std::get_if<transitions::Lost>(&event)) {
         engine::Outcome outcome;
         outcome.operation = lost->attempt.operation;

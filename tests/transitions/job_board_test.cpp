@@ -330,3 +330,127 @@ TEST_CASE("however long it was quiet, a lease is granted whole and its executor 
         CHECK(b.board.in_force("e1", ref.lease, ref.fencing));
     }
 }
+
+namespace {
+
+jobs::Outcome not_begun(const std::string& why) {
+    jobs::Outcome made;
+    made.outcome_class = jobs::OutcomeClass::rejected;
+    made.error = {base::ErrorCode::limit, why};
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("what an executor could not begin another one gets, and it itself only later") {
+    Board b;
+    const auto lease = b.lease(7);
+    auto next = b.request(1);
+    next.introduction.reset();
+    next.done.push_back({lease.ref(), not_begun("the disk is full")});
+    const auto answer = b.sync(next).at(0);
+    CHECK(answer.leases.empty());
+    REQUIRE(answer.drop.size() == 1);
+    CHECK(answer.drop[0].verdict == jobs::Verdict::applied);
+    CHECK(b.events<transitions::Reported>().empty());
+    CHECK(b.board.why_waiting("m", {{7}, 1}).contains("could not begin it: the disk is full"));
+    // Another one has it at once.
+    auto other = b.request(1);
+    other.seq = 1;
+    other.answered = 0;
+    REQUIRE(b.board.sync("e2", ++b.ticket, other, b.now));
+    const auto granted = b.answers();
+    REQUIRE(granted.size() == 1);
+    CHECK(granted[0].leases.size() == 1);
+}
+
+TEST_CASE("an executor that refused is asked again after a while, or when it can do more") {
+    for (const bool introduces : {false, true}) {
+        Board b;
+        const auto lease = b.lease(7);
+        auto next = b.request(1);
+        next.introduction.reset();
+        next.done.push_back({lease.ref(), not_begun("the disk is full")});
+        CHECK(b.sync(next).at(0).leases.empty());
+        auto poll = b.request(1);
+        if (!introduces) poll.introduction.reset();
+        const auto at_once = b.sync(poll);
+        if (introduces) {
+            REQUIRE(at_once.size() == 1);
+            CHECK(at_once[0].leases.size() == 1);
+            continue;
+        }
+        CHECK(at_once.empty());
+        const auto due = b.board.next_due(b.now);
+        REQUIRE(due);
+        b.now.elapsed = *due;
+        b.board.tick(b.now);
+        const auto later = b.answers();
+        REQUIRE(later.size() == 1);
+        CHECK(later[0].leases.size() == 1);
+    }
+}
+
+TEST_CASE("a job that nobody can begin ends in the end, with the last reason") {
+    Board b;
+    b.board.offer(task(7), b.now);
+    std::vector<transitions::Reported> reported;
+    int refusals = 0;
+    for (; reported.empty() && refusals < 100; ++refusals) {
+        const auto answers = b.sync(b.request(1));
+        REQUIRE(answers.size() == 1);
+        REQUIRE(answers[0].leases.size() == 1);
+        auto next = b.request(0);
+        next.done.push_back({answers[0].leases[0].ref(), not_begun("no such interpreter")});
+        b.sync(next);
+        reported = b.events<transitions::Reported>();
+        b.board.answer_all(b.now);
+        b.answers();
+    }
+    CHECK(refusals == transitions::Refusals::refusals_max + 1);
+    REQUIRE(reported.size() == 1);
+    CHECK(reported[0].outcome.error->message == "no such interpreter");
+}
+
+TEST_CASE("what an executor said to run it cannot give back, and a bad pin is told to nobody else"
+) {
+    for (const bool tampered : {false, true}) {
+        Board b;
+        const auto lease = b.lease(7);
+        auto running = b.request(0);
+        if (!tampered) running.running.push_back({lease.ref(), jobs::Phase::running, {}, {}});
+        auto next = b.request(1);
+        if (!tampered) b.sync(running);
+        auto outcome = not_begun("no");
+        if (tampered) outcome.error->code = base::ErrorCode::tamper;
+        next.done.push_back({lease.ref(), outcome});
+        b.sync(next);
+        CHECK(b.events<transitions::Reported>().size() == 1);
+    }
+}
+
+TEST_CASE("progress is told when it changes, at most once a second, and the last one always") {
+    Board b;
+    const auto lease = b.lease(7);
+    const auto tell = [&](std::int64_t percent) {
+        auto request = b.request(0);
+        request.running.push_back(
+            {lease.ref(), jobs::Phase::running, {}, jobs::Progress{percent, "on"}}
+        );
+        b.sync(request);
+        return b.events<transitions::Progressed>().size();
+    };
+    CHECK(tell(10) == 1);
+    CHECK(tell(10) == 0);
+    CHECK(tell(20) == 0);
+    b.now.elapsed = b.now.elapsed + base::seconds(1);
+    CHECK(tell(30) == 1);
+    auto request = b.request(0);
+    auto done = outcome();
+    done.progress = {100, "all"};
+    request.done.push_back({lease.ref(), done});
+    b.sync(request);
+    const auto last = b.events<transitions::Progressed>();
+    REQUIRE(last.size() == 1);
+    CHECK(last[0].progress.percent == 100);
+}
