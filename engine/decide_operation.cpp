@@ -43,6 +43,7 @@ bool may_retry(const Operation& operation, const Outcome& outcome) {
 // together. What was chosen is in the record.
 base::Duration backoff(const Operation& operation) {
     const nets::Retry& retry = operation.rules().retry;
+    if (retry.backoff.us == 0) return {};  // times a factor beyond all numbers it is none
     const double factor = std::pow(retry.factor, operation.attempt - operation.lost - 1);
     const double us = std::min(
         static_cast<double>(retry.backoff.us) * factor, static_cast<double>(retry.backoff_max.us)

@@ -101,15 +101,16 @@ std::string read_part(std::string_view part, const FieldRule& rule, std::vector<
         const auto dash = range.find('-');
         const auto low = value_of(range.substr(0, dash), rule);
         auto high = dash == std::string_view::npos ? low : value_of(range.substr(dash + 1), rule);
-        if (dash != std::string_view::npos && rule.max == sunday_too && high == 0) {
-            high = sunday_too;  // FRI-SUN
+        if (dash != std::string_view::npos && rule.max == sunday_too && high == 0 && low != 0) {
+            high = sunday_too;  // FRI-SUN, but SUN-SUN is one day
         }
         if (!low || !high) {
             return fmt::format("{} is not from {} to {}", in_quotes(range), rule.min, rule.max);
         }
         if (*low > *high) return fmt::format("{} runs backwards", in_quotes(range));
-        first = *low == sunday_too && slash != std::string_view::npos ? 0 : *low;
-        if (dash != std::string_view::npos || slash == std::string_view::npos) last = *high;
+        const bool to_the_end = dash == std::string_view::npos && slash != std::string_view::npos;
+        first = to_the_end && rule.max == sunday_too && *low == sunday_too ? 0 : *low;
+        if (!to_the_end) last = *high;
     }
     for (int value = first; value <= last; value += step)
         values.push_back(value);
@@ -155,13 +156,82 @@ bool fits(const CronFields& fields, date::local_days day) {
     return by_day || by_weekday;
 }
 
+using Micros = date::sys_time<std::chrono::microseconds>;
+
+base::Timestamp timestamp(date::sys_seconds at) {
+    return {std::chrono::microseconds(at.time_since_epoch()).count()};
+}
+
 base::Timestamp moment(const date::time_zone& zone, date::local_seconds local) {
     const auto info = zone.get_info(local);
     // In the gap: the moment of the change. Repeated: the first time, as before the change.
     const auto at = info.result == date::local_info::nonexistent
                         ? info.first.end
                         : date::sys_seconds(local.time_since_epoch() - info.first.offset);
-    return {std::chrono::microseconds(at.time_since_epoch()).count()};
+    return timestamp(at);
+}
+
+// The first minute from `from` on, and before `end`, that fits.
+std::optional<date::local_seconds> first_fit(
+    const CronFields& fields, date::local_seconds from, date::local_seconds end
+) {
+    auto day = date::floor<date::days>(from);
+    for (int i = 0; i < days_ahead_max && day < end; ++i, day += date::days(1)) {
+        if (!fits(fields, day)) continue;
+        for (std::size_t hour = 0; hour < fields.hours.size(); ++hour) {
+            if (!fields.hours.test(hour)) continue;
+            for (std::size_t minute = 0; minute < fields.minutes.size(); ++minute) {
+                const auto at = date::local_seconds(day) + std::chrono::hours(hour) +
+                                std::chrono::minutes(minute);
+                if (fields.minutes.test(minute) && at >= from)
+                    return at < end ? std::optional(at) : std::nullopt;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+// From one change of the zone's offset to the next the wall clock runs like any other.
+std::optional<base::Timestamp> next_in_real_time(
+    const CronFields& fields, const date::time_zone& zone, base::Timestamp after
+) {
+    const Micros last{std::chrono::microseconds(after.us)};
+    auto from = date::floor<std::chrono::seconds>(last) + std::chrono::seconds(1);
+    const auto end = from + date::days(days_ahead_max);
+    while (from < end) {
+        const auto info = zone.get_info(from);
+        const auto local = [&](date::sys_seconds at) {
+            return date::local_seconds(at.time_since_epoch() + info.offset);
+        };
+        const auto stop = std::min(info.end, end);
+        if (const auto fit = first_fit(fields, local(from), local(stop)))
+            return timestamp(date::sys_seconds(fit->time_since_epoch() - info.offset));
+        from = stop;
+    }
+    return std::nullopt;
+}
+
+// The same with given hours: each time of day comes once on each day.
+std::optional<base::Timestamp> next_by_day(
+    const CronFields& fields, const date::time_zone& zone, base::Timestamp after
+) {
+    auto day = date::floor<date::days>(zone.to_local(Micros{std::chrono::microseconds(after.us)}));
+    for (int i = 0; i < days_ahead_max; ++i, day += date::days(1)) {
+        if (!fits(fields, day)) continue;
+        for (std::size_t hour = 0; hour < fields.hours.size(); ++hour) {
+            if (!fields.hours.test(hour)) continue;
+            for (std::size_t minute = 0; minute < fields.minutes.size(); ++minute) {
+                if (!fields.minutes.test(minute)) continue;
+                const auto at = moment(
+                    zone,
+                    date::local_seconds(day) + std::chrono::hours(hour) +
+                        std::chrono::minutes(minute)
+                );
+                if (at > after) return at;
+            }
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -208,6 +278,7 @@ base::Result<CronFields> parse_cron(std::string_view text) {
         fields.weekdays.set(static_cast<std::size_t>(value % 7));
     fields.any_day = fields.days.count() == 31;
     fields.any_weekday = fields.weekdays.all();
+    fields.real_time = fields.hours.all() || parts[1].find('/') != std::string_view::npos;
     if (!ever_comes(fields)) {
         return fail(
             ErrorCode::validation, fmt::format("the date of {} never comes", in_quotes(text))
@@ -225,24 +296,8 @@ std::optional<base::Timestamp> next_turn(
 ) {
     const auto* zone = find_zone(zone_name);
     if (zone == nullptr) return std::nullopt;
-    const date::sys_time<std::chrono::microseconds> from{std::chrono::microseconds(after.us)};
-    auto day = date::floor<date::days>(zone->to_local(from));
-    for (int i = 0; i < days_ahead_max; ++i, day += date::days(1)) {
-        if (!fits(fields, day)) continue;
-        for (std::size_t hour = 0; hour < fields.hours.size(); ++hour) {
-            if (!fields.hours.test(hour)) continue;
-            for (std::size_t minute = 0; minute < fields.minutes.size(); ++minute) {
-                if (!fields.minutes.test(minute)) continue;
-                const auto at = moment(
-                    *zone,
-                    date::local_seconds(day) + std::chrono::hours(hour) +
-                        std::chrono::minutes(minute)
-                );
-                if (at > after) return at;
-            }
-        }
-    }
-    return std::nullopt;
+    return fields.real_time ? next_in_real_time(fields, *zone, after)
+                            : next_by_day(fields, *zone, after);
 }
 
 }  // namespace nets

@@ -19,6 +19,7 @@ struct CronFields {
     std::bitset<7> weekdays;  ///< 0 = Sunday
     bool any_day = false;     ///< the day of the month is left open
     bool any_weekday = false;
+    bool real_time = false;  ///< the hour is left open or has a step: see `next_turn`
 };
 
 /// Each field is a list of `*`, `n`, `a-b`, all three with `/step`; months and weekdays also by
@@ -30,9 +31,11 @@ base::Result<CronFields> parse_cron(std::string_view text);
 /// True when the machine's time zone database (tzdata) has the zone.
 bool zone_known(std::string_view zone);
 
-/// The first turn after `after`, by the wall clock of the zone. A time of day that the change to
-/// summer time leaves out comes once, at the moment of the change; one that the change back repeats
-/// comes once, the first time. Nothing when the zone is not known.
+/// The first turn after `after`, by the wall clock of the zone. Where the hours are given, a time
+/// of day that the change to summer time leaves out comes once, at the moment of the change, and
+/// one that the change back repeats comes once, the first time. With `real_time` every minute that
+/// fits is a turn: what is left out does not come, what is repeated comes twice, so that "every
+/// quarter of an hour" is that. Nothing when the zone is not known.
 std::optional<base::Timestamp> next_turn(
     const CronFields& fields, std::string_view zone, base::Timestamp after
 );

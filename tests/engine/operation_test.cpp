@@ -51,6 +51,7 @@ struct Called : TestModel {
 };
 
 using Kind = engine::Outcome::Kind;
+using engine::Settled;
 
 }  // namespace
 
@@ -100,6 +101,42 @@ TEST_CASE("arguments that cannot be made go the fail way") {
     CHECK(m.effects<engine::Prepare>().empty());
     CHECK(m.in("n", "bad") == std::vector<std::string>{R"("validation")"});
     m.check_fold();
+}
+
+TEST_CASE("whatever backoff and factor are, the next attempt is due within the longest backoff") {
+    struct Rules {
+        const char* retry;
+        base::Duration most;
+    };
+    for (const auto& [retry, most] :
+         {Rules{R"("backoff":"0s","factor":1000)", {}},
+          Rules{R"("backoff":"0s","maxBackoff":"0s","factor":1)", {}},
+          Rules{
+              R"("backoff":"1ms","factor":1000,"maxBackoff":"366d")", base::seconds(366 * 86'400)
+          },
+          Rules{
+              R"("backoff":"366d","factor":1000,"maxBackoff":"366d")", base::seconds(366 * 86'400)
+          },
+          Rules{R"("backoff":"3ms","factor":1.1,"maxBackoff":"7s")", base::seconds(7)}}) {
+        CAPTURE(retry);
+        std::string net = calling_net;
+        const std::string_view before = R"("attempts":2,"backoff":"1s")";
+        net.replace(net.find(before), before.size(), R"("attempts":1000,)" + std::string(retry));
+        Called m("pure", net.c_str());
+        base::Duration last;
+        for (std::uint32_t attempt = 1; attempt <= 200; ++attempt) {
+            CAPTURE(attempt);
+            REQUIRE(m.answer(Kind::error, base::ErrorCode::upstream, attempt) == Settled::applied);
+            last = m.open()->next - m.now;
+            REQUIRE(last >= base::Duration{});
+            REQUIRE(last <= most);
+            m.now = m.open()->next;
+            m.run();
+            REQUIRE(m.open()->attempt == attempt + 1);
+        }
+        CHECK(last.us >= most.us / 5 * 4);
+        m.check_fold();
+    }
 }
 
 TEST_CASE("a pure tool is tried again after an error, with backoff, and then fails for good") {
