@@ -16,6 +16,8 @@ base::Result<void> RocksLog::copy_to(const std::filesystem::path& folder) {
             base::ErrorCode::internal, "make " + folder.string() + ": " + failed.message()
         );
     }
+    // A WAL in which a write failed cannot be flushed.
+    if (auto writable = take_writing_and_make_writable(); !writable) return writable;
     return reading([&]() -> base::Result<void> {
         rocksdb::Checkpoint* made = nullptr;
         auto status = rocksdb::Checkpoint::Create(database_.get(), &made);
