@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace engine {
 
@@ -13,6 +14,8 @@ struct FoldInfo {
     Seq snapshot_seq = 0;  ///< 0 = folded from the first record
     std::size_t snapshot_size = 0;
     std::size_t tail_bytes = 0;  ///< read after the snapshot
+    /// Damaged, or not of this log: skipped.
+    std::vector<Seq> bad_snapshots;
 };
 
 /// What becomes of the log's index of cases while a model is folded.
