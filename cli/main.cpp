@@ -36,6 +36,8 @@ void add_subcommands(CLI::App& app, cli::Context& context) {
 
 int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
+    // A write beyond `ulimit -f` is refused like one to a full disk.
+    std::signal(SIGXFSZ, SIG_IGN);
     cli::Context context;
     CLI::App app{"Event-sourced Petri-net workflows whose tools are tokens", "netwright"};
     app.require_subcommand(1);

@@ -35,14 +35,15 @@ struct Committer::Group {
 namespace {
 
 base::Error append_error(std::string_view model, const AppendOutcome& outcome) {
-    const auto code = outcome.status == AppendStatus::unknown ? base::ErrorCode::internal
-                                                              : base::ErrorCode::fenced;
+    const bool refused = outcome.status == AppendStatus::unknown;
     return {
-        code,
+        refused ? base::ErrorCode::overloaded : base::ErrorCode::fenced,
         fmt::format(
             "model '{}' stopped: its records could not be appended: {}", model, outcome.message
         ),
-        "it is read again from its log when it is next used",
+        refused ? "free space on the master's disk, or repair it; the model is then read again "
+                  "from its log without a restart"
+                : "it is read again from its log when it is next used",
         {}
     };
 }

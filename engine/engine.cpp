@@ -61,7 +61,8 @@ std::shared_ptr<ModelLane> Engine::lane(std::string_view model, Kind kind) {
     if (auto found = known_lane(model)) return found;
     if (kind != Kind::decide) {
         const auto head = parts_.log.head(model);
-        if (!head || head->seq == 0) return nullptr;
+        // When that cannot be read the lane says why.
+        if (head && head->seq == 0) return nullptr;
     }
     return shared_->lanes.with([&](Shared::Lanes& lanes) -> std::shared_ptr<ModelLane> {
         if (lanes.stopping) return nullptr;
@@ -223,11 +224,6 @@ Seq Engine::durable(std::string_view model) const {
     return head ? head->seq : 0;
 }
 
-std::vector<std::string> Engine::models() const {
-    const auto names = parts_.log.models();
-    return names ? *names : std::vector<std::string>{};
-}
-
 Committer::Totals Engine::committed() const {
     return shared_->committer.totals();
 }
@@ -245,6 +241,7 @@ void Engine::as_of(
             return nullptr;
         });
         if (kept) return done(std::move(kept));
+        if (const auto head = parts_.log.head(name); !head) return done(fail(head.error()));
         if (seq == 0 || seq > durable(name)) {
             return done(fail(
                 ErrorCode::not_found,

@@ -22,6 +22,7 @@ constexpr std::size_t firings_a_turn = 2'000;
 constexpr std::size_t jobs_queued_max = 100'000;
 /// So long notes wait for other records, to be written in the same synced write.
 constexpr base::Duration notes_wait_max = base::milliseconds(20);
+constexpr base::Duration open_again_after = base::seconds(1);
 
 }  // namespace
 
@@ -70,6 +71,17 @@ void ModelLane::run() {
     });
     if (failure) give_up(*failure);
     run_jobs();
+    // Given up and not open again: tried every second, so that timers and operations go on although
+    // nobody asks. Only the disk can be different the next time.
+    const auto now = parts_.clock.now();
+    if (!model_ && commit_lane_.id != 0 && (!timer_set_ || *timer_set_ <= now)) {
+        const auto opened = open(Kind::look);
+        if (!opened && opened.error().code != ErrorCode::overloaded) commit_lane_ = {};
+        if (!opened && commit_lane_.id != 0) {
+            timer_set_ = now + open_again_after;
+            parts_.timer.wake(weak_from_this(), open_again_after);
+        }
+    }
     if (model_) pump();
     finish_durable();
     if (model_) {
@@ -140,6 +152,7 @@ Result<Model*> ModelLane::open(Kind kind) {
     }
     model_ = std::move(*folded);
     commit_lane_ = opened->lane;
+    timer_set_.reset();
     snapshot_size_ = info.snapshot_size;
     snapshot_seq_ = info.snapshot_seq;
     bytes_since_snapshot_ = info.tail_bytes;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <ranges>
 
 namespace engine {
 
@@ -89,6 +90,34 @@ Result<void> replay_tail(
     return {};
 }
 
+Result<LogHead> log_head_at(EventLog& log, std::string_view model, Seq seq) {
+    const auto page = log.read(model, seq, {.records_max = 1});
+    if (!page) return fail(page.error());
+    if (!page->records.empty()) return LogHead{.seq = seq, .hash = page->records.front().hash};
+    return fail(ErrorCode::tamper, fmt::format("the log of model '{}' ends before it", model));
+}
+
+// A snapshot that is whole may still be of another log, or of a tail that was never durable.
+Result<SnapshotInfo> restore_from(EventLog& log, SnapshotStore& snapshots, Model& model, Seq at) {
+    auto snapshot = snapshots.open(model.state().model, at);
+    if (!snapshot) return fail(snapshot.error());
+    SnapshotInfo info = snapshot->info();
+    const auto head = log_head_at(log, model.state().model, at);
+    if (!head) return fail(head.error());
+    if (*head != info.head) {
+        return fail(
+            ErrorCode::tamper,
+            fmt::format(
+                "it was made of another record {} than the log of model '{}' has",
+                at,
+                model.state().model
+            )
+        );
+    }
+    if (auto read = model.restore(*snapshot); !read) return fail(read.error());
+    return info;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Model>> fold(
@@ -103,24 +132,20 @@ Result<std::unique_ptr<Model>> fold(
     FoldInfo& into = info != nullptr ? *info : local;
     auto made = std::make_unique<Model>(std::string(model));
     LogHead head = empty_head(model);
-    for (Seq below = seq; below != 0;) {
-        auto snapshot = snapshots.newest_at_or_before(model, below);
-        if (!snapshot) return fail(snapshot.error());
-        if (!*snapshot) break;
-        const auto& info_of = (*snapshot)->info();
-        const Seq at = info_of.head.seq;
-        if (auto read = made->restore(**snapshot); read) {
-            head = info_of.head;
-            into.snapshot_seq = at;
-            into.snapshot_size = info_of.size;
+    const auto listed = snapshots.list(model);
+    if (!listed) return fail(listed.error());
+    for (const Seq at : std::views::reverse(*listed)) {
+        if (at > seq) continue;
+        const auto snapshot = restore_from(log, snapshots, *made, at);
+        if (snapshot) {
+            head = snapshot->head;
+            into.snapshot_seq = head.seq;
+            into.snapshot_size = snapshot->size;
             break;
-        } else {
-            base::log_warning(fmt::format(
-                "a snapshot of model '{}' at {} is skipped: {}", model, at, read.error().message
-            ));
         }
+        base::log_warning("a snapshot is skipped: " + snapshot.error().message);
+        if (snapshot.error().code == ErrorCode::tamper) into.bad_snapshots.push_back(at);
         made = std::make_unique<Model>(std::string(model));
-        below = at - 1;
     }
     auto done = replay_tail(log, *made, head, seq, index, into);
     if (!done) return fail(done.error());

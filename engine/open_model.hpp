@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace engine {
 
@@ -16,6 +17,8 @@ struct FoldInfo {
     /// The record that cannot be folded, whoever tries: it does not hash to what its hash says, or
     /// does not fit the state before it. 0 = another try may do better.
     Seq refused = 0;
+    /// Damaged, or not of this log: skipped.
+    std::vector<Seq> bad_snapshots;
 };
 
 /// What becomes of the log's index of cases while a model is folded.

@@ -104,12 +104,11 @@ base::Result<Archived> RocksLog::archive(std::string_view model, Seq before) {
 
 base::Result<void> RocksLog::write_apart(rocksdb::WriteBatch& batch) {
     const std::scoped_lock lock(writing_);
-    return reading([&]() -> base::Result<void> {
-        const auto status = database_->Write(write_options(), &batch);
-        if (status.ok()) return {};
-        failed_ = true;
-        return base::fail(rocks_error("write to the log", status));
-    });
+    if (auto writable = make_writable(); !writable) return writable;
+    const auto status = database_->Write(write_options(), &batch);
+    if (status.ok()) return {};
+    failed_ = true;
+    return base::fail(rocks_write_error(status));
 }
 
 // What was archived still fills the database's files until they are written anew.

@@ -16,6 +16,8 @@ base::Result<void> RocksLog::copy_to(const std::filesystem::path& folder) {
             base::ErrorCode::internal, "make " + folder.string() + ": " + failed.message()
         );
     }
+    // A WAL in which a write failed cannot be flushed.
+    if (auto writable = take_writing_and_make_writable(); !writable) return writable;
     const auto heads = base::read_file(place_.folder / "heads", heads_file_bytes_max);
     if (!heads) return base::fail(heads.error());
     if (auto kept = base::write_file_atomically(folder / "heads", *heads, 0600); !kept) return kept;

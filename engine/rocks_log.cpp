@@ -9,7 +9,7 @@
 
 namespace engine {
 
-RocksLog::RocksLog(Place place, RocksDatabase opened, HeadsFile heads)
+RocksLog::RocksLog(RocksPlace place, RocksDatabase opened, HeadsFile heads)
     : place_(std::move(place)),
       found_at_opening_(std::move(opened.faults)),
       heads_(std::move(heads)),
@@ -19,7 +19,9 @@ RocksLog::RocksLog(Place place, RocksDatabase opened, HeadsFile heads)
 }
 
 RocksLog::~RocksLog() {
-    if (place_.options.access == LogAccess::read_only || failed_ || !database_) return;
+    if (place_.options.access == LogAccess::read_only) return;
+    // The next start must not find what was refused.
+    if (!make_writable()) return;
     if (const auto status = database_->FlushWAL(true); !status.ok()) {
         base::log_error(rocks_error("sync the log", status).message);
         return;
@@ -135,16 +137,12 @@ std::vector<AppendOutcome> RocksLog::append(std::span<const Append> requests) {
     if (batch_.Count() == 0) return outcomes;
     const auto status = database_->Write(write_options(), &batch_);
     if (!status.ok()) {
-        const auto error = rocks_error("write to the log", status);
+        const auto error = rocks_write_error(status);
         base::log_error(error.message);
         failed_ = true;
         for (AppendOutcome& outcome : outcomes)
             outcome = {AppendStatus::unknown, 0, error.message};
-        // What the database holds now must be read from it.
-        known_.with([&](Heads& known) {
-            for (const Append& request : requests)
-                known.erase(std::string(request.model));
-        });
+        remember_refused(requests);
         return outcomes;
     }
     after_write(requests, outcomes);
@@ -180,9 +178,7 @@ base::Result<Epoch> RocksLog::own(std::string_view model) {
     }
     const auto kept = heads_.find(model);
     if (!kept) return base::fail(kept.error());
-    if (failed_) {
-        if (auto opened = reopen(); !opened) return base::fail(opened.error());
-    }
+    if (auto writable = make_writable(); !writable) return base::fail(writable.error());
     auto head = known_head(model);
     if (!head) return base::fail(head.error());
     if (head->head.seq < kept->seq) {
@@ -203,22 +199,11 @@ base::Result<Epoch> RocksLog::own(std::string_view model) {
             database_->Put(write_options(), rocks_head_key(model), rocks_head_value(*head));
         if (!status.ok()) {
             failed_ = true;
-            return base::fail(rocks_error("write to the log", status));
+            return base::fail(rocks_write_error(status));
         }
     }
     known_.with([&](Heads& known) { known.insert_or_assign(std::string(model), *head); });
     return head->epoch;
-}
-
-base::Result<void> RocksLog::reopen() {
-    const std::unique_lock lock(open_);
-    database_.reset();
-    auto opened = open_rocks_database(place_.env, place_.folder, place_.options, heads_);
-    if (!opened) return base::fail(opened.error());
-    database_ = std::move(opened->database);
-    failed_ = false;
-    base::log_warning("the log was reopened after a failed write");
-    return {};
 }
 
 base::Result<LogHead> RocksLog::head(std::string_view model) {

@@ -6,7 +6,9 @@
 #include <rocksdb/table.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdarg>
+#include <cstdio>
 #include <fmt/format.h>
 #include <system_error>
 
@@ -21,6 +23,23 @@ constexpr std::size_t block_cache_bytes = std::size_t{16} << 20U;
 // is written twice (WAL and flush), however long the log becomes.
 constexpr std::size_t blob_bytes_min = std::size_t{4} << 10U;
 constexpr int open_files_max = 512;
+
+/// Takes the place of RocksDB's own diary, a file of which the second failed write ends the process
+/// (Debian builds RocksDB with assertions), as it does when the disk is full.
+class RocksDiary final : public rocksdb::Logger {
+public:
+    RocksDiary() : Logger(rocksdb::WARN_LEVEL) {}
+
+    void LogHeader(const char* /*format*/, va_list /*arguments*/) override {}
+    void Logv(const char* /*format*/, va_list /*arguments*/) override {}
+    void Logv(const rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
+        if (level < GetInfoLogLevel() || level == rocksdb::HEADER_LEVEL) return;
+        std::array<char, 1024> line{};
+        const int size = std::vsnprintf(line.data(), line.size(), format, arguments);
+        std::ranges::replace(line, '\n', ' ');
+        if (size > 0) base::log_warning(fmt::format("RocksDB: {}", line.data()));
+    }
+};
 
 rocksdb::Options rocks_options(rocksdb::Env& env, rocksdb::WALRecoveryMode recovery) {
     rocksdb::Options options;
@@ -40,9 +59,8 @@ rocksdb::Options rocks_options(rocksdb::Env& env, rocksdb::WALRecoveryMode recov
     options.min_blob_size = blob_bytes_min;
     options.blob_compression_type = rocksdb::kNoCompression;
     options.file_checksum_gen_factory = rocks_checksums();
+    options.info_log = std::make_shared<RocksDiary>();
     options.info_log_level = rocksdb::WARN_LEVEL;
-    options.keep_log_file_num = 2;
-    options.max_log_file_size = std::size_t{1} << 20U;
     options.stats_dump_period_sec = 0;
     options.stats_persist_period_sec = 0;
     rocksdb::BlockBasedTableOptions table;
@@ -52,7 +70,7 @@ rocksdb::Options rocks_options(rocksdb::Env& env, rocksdb::WALRecoveryMode recov
     return options;
 }
 
-/// RocksDB's own diary would be a file in the folder, which an audit must not touch.
+/// An audit tells of damage itself.
 class NoDiary final : public rocksdb::Logger {
 public:
     using rocksdb::Logger::Logv;
@@ -158,7 +176,9 @@ base::Error rocks_error(std::string_view doing, const rocksdb::Status& status) {
     return {
         damaged ? base::ErrorCode::tamper : base::ErrorCode::internal,
         fmt::format("{}: {}", doing, status.ToString()),
-        damaged ? "run `netwright audit verify`" : "",
+        damaged              ? "run `netwright audit verify`"
+        : status.IsNoSpace() ? "free space on the disk"
+                             : "",
         {}
     };
 }
@@ -180,20 +200,18 @@ base::Result<RocksHead> read_rocks_head(rocksdb::DB& database, std::string_view 
 }
 
 base::Result<RocksDatabase> open_rocks_database(
-    rocksdb::Env& env,
-    const std::filesystem::path& folder,
-    const RocksLogOptions& options,
-    const HeadsFile& heads
+    const RocksPlace& place, const HeadsFile& heads, Recovered recovered
 ) {
     using Recovery = rocksdb::WALRecoveryMode;
-    const auto path = folder / "db";
-    if (options.access == LogAccess::read_only) return open_for_audit(env, path, heads);
+    rocksdb::Env& env = place.env;
+    const auto path = place.folder / "db";
+    if (place.options.access == LogAccess::read_only) return open_for_audit(env, path, heads);
     // Only this mode says that the WAL is damaged anywhere but at its very end. The others would
     // drop what follows the damage without a word.
     rocksdb::DB* database = nullptr;
-    auto status = rocksdb::DB::Open(
-        rocks_options(env, Recovery::kTolerateCorruptedTailRecords), path.string(), &database
-    );
+    auto rocks = rocks_options(env, Recovery::kTolerateCorruptedTailRecords);
+    rocks.avoid_flush_during_recovery = recovered == Recovered::left_in_wal;
+    auto status = rocksdb::DB::Open(rocks, path.string(), &database);
     if (status.IsCorruption() && only_tail_is_torn(env, path, heads)) {
         base::log_warning(
             "the log's last write was torn by a crash before it was acknowledged; it is dropped"
@@ -212,7 +230,7 @@ base::Result<std::unique_ptr<EventLog>> open_rocks_log_on(
     const bool writable = options.access == LogAccess::read_write;
     if (writable) {
         std::error_code failed;
-        std::filesystem::create_directories(folder, failed);
+        std::filesystem::create_directories(folder / "db", failed);
         if (failed) {
             return base::fail(
                 base::ErrorCode::internal,
@@ -222,17 +240,14 @@ base::Result<std::unique_ptr<EventLog>> open_rocks_log_on(
     }
     auto heads = HeadsFile::open(folder / "heads", writable);
     if (!heads) return base::fail(heads.error());
-    auto database = open_rocks_database(env, folder, options, *heads);
+    const RocksPlace place{.env = env, .folder = folder, .options = options};
+    auto database = open_rocks_database(place, *heads, Recovered::flushed);
     if (!database) {
         // An audit still names what is lost, as far as the heads kept apart tell.
         if (writable || heads->models().empty()) return base::fail(database.error());
         return std::make_unique<UnreadableLog>(std::move(*heads), database.error());
     }
-    return std::make_unique<RocksLog>(
-        RocksLog::Place{.env = env, .folder = folder, .options = options},
-        std::move(*database),
-        std::move(*heads)
-    );
+    return std::make_unique<RocksLog>(place, std::move(*database), std::move(*heads));
 }
 
 base::Result<std::unique_ptr<EventLog>> open_rocks_log(

@@ -47,16 +47,30 @@ std::optional<RocksHead> rocks_head(std::string_view value);
 
 base::Error rocks_error(std::string_view doing, const rocksdb::Status& status);
 
+/// The same of a write to the log: `overloaded`, since it may be taken later.
+base::Error rocks_write_error(const rocksdb::Status& status);
+
+/// Where a log is, and how it is opened.
+struct RocksPlace {
+    rocksdb::Env& env;
+    std::filesystem::path folder;
+    RocksLogOptions options;
+};
+
+/// What becomes of the records that opening finds in the WAL.
+enum class Recovered : std::uint8_t {
+    flushed,
+    /// They stay there: opening needs little space on the disk.
+    left_in_wal,
+};
+
 /// A RocksDB opened for the log, and the damage that opening found.
 struct RocksDatabase {
     std::unique_ptr<rocksdb::DB> database;
     std::vector<StorageFault> faults;
 };
 base::Result<RocksDatabase> open_rocks_database(
-    rocksdb::Env& env,
-    const std::filesystem::path& folder,
-    const RocksLogOptions& options,
-    const HeadsFile& heads
+    const RocksPlace& place, const HeadsFile& heads, Recovered recovered
 );
 /// The checksum kept for every file of the database: its sha256, which costs less here than
 /// RocksDB's own crc32c (Debian's build computes that without the processor's help).
@@ -68,13 +82,7 @@ base::Result<RocksHead> read_rocks_head(rocksdb::DB& database, std::string_view 
 
 class RocksLog final : public EventLog {
 public:
-    /// Where a log is, and how it is opened.
-    struct Place {
-        rocksdb::Env& env;
-        std::filesystem::path folder;
-        RocksLogOptions options;
-    };
-    RocksLog(Place place, RocksDatabase opened, HeadsFile heads);
+    RocksLog(RocksPlace place, RocksDatabase opened, HeadsFile heads);
     ~RocksLog() override;
 
     std::vector<AppendOutcome> append(std::span<const Append> requests) override;
@@ -98,12 +106,18 @@ public:
 private:
     using Heads = std::map<std::string, RocksHead, std::less<>>;
 
-    /// Runs `action` while the database stays open.
+    /// Runs `action` while the database stays open. Not to be called with `writing_` held.
     template <class Action>
     auto reading(Action&& action) -> decltype(action());
     base::Result<RecordPage> read_page(std::string_view model, Seq from, const ReadLimit& limit);
     base::Result<Seq> find_readable(std::string_view model, Seq from);
+    /// Reopens the database if a write failed. Refused while the disk takes no writes; then the old
+    /// database stays open for readers. Needs `writing_`, as do the next two.
+    base::Result<void> make_writable();
     base::Result<void> reopen();
+    /// Notes how to undo the write in `batch_`, which failed.
+    void remember_refused(std::span<const Append> requests);
+    base::Result<void> take_writing_and_make_writable();
     /// The last seq that reading may find: that of the head, or when the head cannot be read, of
     /// the one kept apart.
     base::Result<Seq> last_seq(std::string_view model);
@@ -117,7 +131,7 @@ private:
     void put_chunk(std::string_view model, Seq first);
     void after_write(std::span<const Append> requests, std::vector<AppendOutcome>& outcomes);
 
-    const Place place_;
+    const RocksPlace place_;
     const std::vector<StorageFault> found_at_opening_;
     HeadsFile heads_;
     /// Held while the database is written: an append and a change of owner must not pass each
@@ -130,6 +144,8 @@ private:
     std::unique_ptr<rocksdb::DB> database_;
     /// A write failed: RocksDB takes no other before it is reopened.
     bool failed_ = false;
+    /// Undoes refused writes: one whose sync failed may be found in the WAL.
+    rocksdb::WriteBatch undo_;
     /// What the database holds for the models in use, and the epochs of owners that have not yet
     /// appended.
     base::Guarded<Heads> known_;
@@ -142,9 +158,14 @@ private:
 
 template <class Action>
 auto RocksLog::reading(Action&& action) -> decltype(action()) {
-    const std::shared_lock lock(open_);
+    std::shared_lock lock(open_);
     if (!database_) {
-        return base::fail(base::ErrorCode::internal, "the log could not be reopened after a fault");
+        lock.unlock();
+        if (auto opened = take_writing_and_make_writable(); !opened) {
+            return base::fail(std::move(opened.error()));
+        }
+        lock.lock();
+        if (!database_) return base::fail(base::ErrorCode::overloaded, "the log is being reopened");
     }
     return action();
 }

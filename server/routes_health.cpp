@@ -22,10 +22,10 @@ http::Task<http::Response> show_health(Api& api, http::Request /*request*/) {
 }
 
 http::Task<http::Response> show_ready(Api& api, http::Request /*request*/) {
-    const auto models = co_await on_worker<std::vector<std::string>>(
-        api, [&api]() -> Result<std::vector<std::string>> { return api.engine.models(); }
-    );
-    if (!models) co_return http::error_response(models.error());
+    const auto models = co_await on_worker<std::vector<std::string>>(api, [&api] {
+        return api.engine.log().models();
+    });
+    if (!models) co_return http::error_response(503, models.error());
     std::vector<base::ErrorDetail> closed;
     for (const auto& model : *models) {
         auto open = co_await read<bool>(api, model, [](const engine::Model&) -> Result<bool> {
@@ -123,7 +123,11 @@ http::Task<http::Response> show_metrics(Api& api, http::Request /*request*/) {
     plain("blobs", "gauge", "Blobs in the store.", usage.blobs);
     plain("blob_bytes", "gauge", "Bytes in the store.", usage.bytes);
     std::vector<std::pair<std::string, ModelFigures>> models;
-    for (const auto& model : api.engine.models()) {
+    const auto names = co_await on_worker<std::vector<std::string>>(api, [&api] {
+        return api.engine.log().models();
+    });
+    plain("log_readable", "gauge", "Whether the log can be read: 1 or 0.", names ? 1 : 0);
+    for (const auto& model : names.value_or(std::vector<std::string>{})) {
         auto found = co_await read<ModelFigures>(
             api,
             model,

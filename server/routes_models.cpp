@@ -31,9 +31,9 @@ base::Json closed_view(const std::string& name, const base::Error& error) {
 
 http::Task<http::Response> list_models(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
-    auto names = co_await on_worker<std::vector<std::string>>(
-        api, [&api]() -> base::Result<std::vector<std::string>> { return api.engine.models(); }
-    );
+    auto names = co_await on_worker<std::vector<std::string>>(api, [&api] {
+        return api.engine.log().models();
+    });
     if (!names) co_return http::error_response(names.error());
     std::vector<std::string> items;
     for (const auto& name : *names) {

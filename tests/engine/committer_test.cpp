@@ -86,7 +86,7 @@ TEST_CASE("a failed write fails everything that its models had queued, and stops
     }
     CHECK(
         diary.lines ==
-        std::vector<std::string>{"a 1", "a 2", "a internal", "a internal", "a internal"}
+        std::vector<std::string>{"a 1", "a 2", "a overloaded", "a overloaded", "a overloaded"}
     );
     CHECK(committer.durable(a.lane).seq == 2);
     CHECK_FALSE(committer.health(a.lane));

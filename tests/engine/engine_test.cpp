@@ -122,7 +122,7 @@ TEST_CASE("looking at a model that does not exist makes nothing") {
     );
     answered.wait(0);
     CHECK(answered == 1);
-    CHECK(live.engine.models().empty());
+    CHECK(live.engine.log().models().value().empty());
 }
 
 TEST_CASE("a granted lease becomes durable although nobody waits for it and nothing else is written"

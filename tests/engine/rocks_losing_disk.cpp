@@ -24,7 +24,7 @@ public:
     ) override {
         const auto allowed = static_cast<std::size_t>(disk_.may_write(path_, data.size()));
         auto status = target()->Append({data.data(), allowed}, options, context);
-        return allowed < data.size() ? no_power() : status;
+        return allowed < data.size() ? disk_.why() : status;
     }
     rocksdb::IOStatus Append(
         const rocksdb::Slice& data,
@@ -37,7 +37,7 @@ public:
     rocksdb::IOStatus Sync(
         const rocksdb::IOOptions& /*options*/, rocksdb::IODebugContext* /*context*/
     ) override {
-        return disk_.may_sync(path_) ? rocksdb::IOStatus::OK() : no_power();
+        return disk_.may_sync(path_) ? rocksdb::IOStatus::OK() : disk_.why();
     }
     rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* context)
         override {
@@ -67,6 +67,18 @@ void LosingDisk::lose_power_in(std::uint64_t operations) {
     state_.with([&](State& state) { state.operations_left = operations; });
 }
 
+void LosingDisk::refuse(Refusal refusal) {
+    state_.with([&](State& state) { state.refusal = refusal; });
+}
+
+rocksdb::IOStatus LosingDisk::why() const {
+    if (lost()) return no_power();
+    const bool full =
+        state_.with([](const State& state) { return state.refusal == Refusal::writes; });
+    return full ? rocksdb::IOStatus::NoSpace("the disk is full")
+                : rocksdb::IOStatus::IOError("the disk refuses to sync");
+}
+
 bool LosingDisk::lost() const {
     return state_.with([](const State& state) { return state.lost; });
 }
@@ -74,7 +86,8 @@ bool LosingDisk::lost() const {
 std::uint64_t LosingDisk::may_write(const std::string& path, std::uint64_t size) {
     return state_.with([&](State& state) -> std::uint64_t {
         const bool before = state.lost;
-        std::uint64_t allowed = state.spend() ? size : 0;
+        const bool full = state.refusal == Refusal::writes;
+        std::uint64_t allowed = !full && state.spend() ? size : 0;
         // The write that is under way when the power goes gets half as far.
         if (allowed == 0 && !before) allowed = size / 2;
         state.files[path].written += allowed;
@@ -84,7 +97,7 @@ std::uint64_t LosingDisk::may_write(const std::string& path, std::uint64_t size)
 
 bool LosingDisk::may_sync(const std::string& path) {
     return state_.with([&](State& state) {
-        if (!state.spend()) return false;
+        if (state.refusal != Refusal::none || !state.spend()) return false;
         Extent& extent = state.files[path];
         extent.synced = extent.written;
         return true;
@@ -98,6 +111,9 @@ rocksdb::IOStatus LosingDisk::NewWritableFile(
     rocksdb::IODebugContext* context
 ) {
     if (lost()) return no_power();
+    if (state_.with([](const State& state) { return state.refusal == Refusal::writes; })) {
+        return why();
+    }
     std::unique_ptr<rocksdb::FSWritableFile> real;
     auto status = target()->NewWritableFile(path, options, &real, context);
     if (!status.ok()) return status;

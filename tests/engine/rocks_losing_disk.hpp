@@ -22,6 +22,15 @@ public:
     /// The power goes in the middle of the n-th write or sync from now.
     void lose_power_in(std::uint64_t operations);
     [[nodiscard]] bool lost() const;
+    enum class Refusal : std::uint8_t {
+        none,
+        /// It is full: writes get half as far, new files are refused.
+        writes,
+        /// Writes are taken and may survive; what syncs them fails.
+        syncs,
+    };
+    void refuse(Refusal refusal);
+
     /// It was only a fault of the disk: it works again, and holds what was written.
     void heal();
     /// Leaves the files as the next start of the machine finds them, and lets the disk work again.
@@ -46,6 +55,7 @@ public:
     /// For the files that it hands out: how many of `size` bytes may be written (counted as
     /// written), and whether a sync may succeed (then all is synced).
     std::uint64_t may_write(const std::string& path, std::uint64_t size);
+    [[nodiscard]] rocksdb::IOStatus why() const;
     bool may_sync(const std::string& path);
 
 private:
@@ -57,6 +67,7 @@ private:
         std::map<std::string, Extent> files;
         std::uint64_t operations_left = UINT64_MAX;
         bool lost = false;
+        Refusal refusal = Refusal::none;
 
         bool spend();
     };
