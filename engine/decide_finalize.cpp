@@ -150,7 +150,7 @@ void route_failure(
             event.produced = std::move(*produced);
             return;
         }
-        event.error = error_json(produced.error(), event.attempt, {});
+        event.error = with_second_error(event.error, produced.error());
     }
     become_dead_letter(state, event, firing.slots);
 }

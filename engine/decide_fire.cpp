@@ -24,6 +24,14 @@ std::string error_json(const base::Error& error, std::uint32_t attempt, std::str
     return base::canonical(value);
 }
 
+std::string with_second_error(const std::string& first, const base::Error& second) {
+    auto value = base::parse_json(first);
+    if (!value || !value->is_object()) return first;
+    const auto said = value->value("message", std::string());
+    (*value)["message"] = fmt::format("{}; then 'fail' failed: {}", said, second.message);
+    return base::canonical(*value);
+}
+
 void set_firing(Scope& scope, std::string_view id, std::string_view transition) {
     std::string value = R"({"id":)";
     base::append_canonical_string(value, id);
@@ -99,9 +107,10 @@ Immediate immediate(const Model& model, const Enabled& enabled, base::Timestamp 
         event.error = error_json(produced.error(), 0, {});
         if (rules.fail) {
             base::check(scope.set_json(FixedName::error, event.error).has_value(), "error is JSON");
+            scope.budget = {};  // what `out` has spent is not the fail way's
             produced =
                 evaluate(*rules.fail, *enabled.deployment, scope, enabled.binding.case_id, now);
-            if (!produced) event.error = error_json(produced.error(), 0, {});
+            if (!produced) event.error = with_second_error(event.error, produced.error());
         }
     }
     if (produced) {
