@@ -132,16 +132,19 @@ bool Evaluation::apply_rules(const Node& node, const Subject& subject) {
     if (node.string && value.is_string() && !and_also(string_rules(*node.string, subject))) {
         return false;
     }
-    if (node.in_place && !and_also(in_place_rules(*node.in_place, subject))) return false;
+    // What a schema in place that fails has looked at does not count: what is left over then is not
+    // known, and the value is refused all the same.
+    const bool in_place = !node.in_place || in_place_rules(*node.in_place, subject);
+    if (!and_also(in_place)) return false;
     if (node.array && value.is_array()) {
         if (!and_also(array_rules(*node.array, subject))) return false;
-        if (node.array->unevaluated) {
+        if (node.array->unevaluated && in_place) {
             and_also(unevaluated_items(*node.array->unevaluated, subject));
         }
     }
     if (node.object && value.is_object()) {
         if (!and_also(object_rules(*node.object, subject))) return false;
-        if (node.object->unevaluated) {
+        if (node.object->unevaluated && in_place) {
             and_also(unevaluated_members(*node.object->unevaluated, subject));
         }
     }

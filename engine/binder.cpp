@@ -1,4 +1,5 @@
 #include "engine/binding.hpp"
+#include "engine/token_queue.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,66 +13,9 @@ using places::Slot;
 
 namespace {
 
-constexpr double weight_max = 1e15;  // every whole number up to it is exact
+constexpr double weight_max = 1e15;              // every whole number up to it is exact
+constexpr std::uint64_t steps_of_a_try = 1'000;  // of an expression: so many count as one more
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
-
-// The bindable tokens of one arc for one candidate, those of the case and those without one, in the
-// order of the arc.
-class Queue {
-public:
-    Queue(const BindRequest& request, std::size_t arc)
-        : store_(request.state.store),
-          index_(request.sources[arc].index),
-          order_(request.rules.in[arc].order) {
-        const ArcSource& source = request.sources[arc];
-        const std::string_view key =
-            source.keyed ? std::string_view(request.candidate.key) : std::string_view();
-        const base::CaseId own{source.any_case ? 0 : request.candidate.case_seq};
-        own_ = first(source.place, own, key);
-        if (own) free_ = first(source.place, {}, key);
-    }
-    [[nodiscard]] Slot peek() const {
-        if (own_ == no_slot) return free_;
-        if (free_ == no_slot) return own_;
-        return before(free_, own_) ? free_ : own_;
-    }
-    void advance() {
-        Slot& from = peek() == own_ ? own_ : free_;
-        const bool back = order_ == nets::OrderKind::lifo;
-        if (index_ != nullptr) {
-            from = back ? index_->previous(from) : index_->next(from);
-        } else {
-            from = back ? store_.previous_bindable(from) : store_.next_bindable(from);
-        }
-    }
-
-private:
-    [[nodiscard]] Slot first(places::PlaceId place, base::CaseId of, std::string_view key) const {
-        const bool back = order_ == nets::OrderKind::lifo;
-        if (index_ != nullptr) return back ? index_->last(of, key) : index_->first(of, key);
-        return back ? store_.last_bindable(place, of) : store_.first_bindable(place, of);
-    }
-    [[nodiscard]] bool before(Slot left, Slot right) const {
-        const auto left_id = store_.token(left).id;
-        const auto right_id = store_.token(right).id;
-        switch (order_) {
-            case nets::OrderKind::fifo:
-                return left_id < right_id;
-            case nets::OrderKind::lifo:
-                return right_id < left_id;
-            case nets::OrderKind::expression:
-                return std::pair(index_->rank(left), left_id) <
-                       std::pair(index_->rank(right), right_id);
-        }
-        return false;
-    }
-
-    const places::Store& store_;
-    const places::Index* index_;
-    nets::OrderKind order_;
-    Slot own_ = no_slot;
-    Slot free_ = no_slot;
-};
 
 // How many tokens an arc takes: as many as there are, from `min` to `max`.
 struct Demand {
@@ -103,19 +47,124 @@ public:
           rules_(request.rules),
           scope_(request.state, request.rules),
           varies_(rules_.guard || (request.search && choices_matter(rules_))) {
-        binding_.arcs.resize(rules_.in.size());
-        binding_.case_id = {request.candidate.case_seq};
+        begin();
+        if (request.progress == nullptr) return;
+        stand_.at = std::exchange(request.progress->at, {});
+        // What it stood at was complete up to there; what is left may well be nothing.
+        if (!stand_.at.empty()) guard_refuses();
     }
 
     std::expected<Binding, Unbound> run() {
-        if (choose(0)) return std::move(binding_);
+        bool found = partners_there() && choose(0);
+        if (stale_) {
+            // What the lists hold is not what it was.
+            begin();
+            stand_ = {};
+            stale_ = complete_ = false;
+            found = choose(0);
+        }
+        if (request_.progress != nullptr) {
+            if (suspended_ || (found && request_.fixed)) remember();
+            request_.progress->tried = tried_;
+        }
+        if (found) return std::move(binding_);
         unbound_.ripe = ripe_;
-        if (complete_) return std::unexpected(unbound_);
-        unbound_.reason = Unbound::Reason::arc;
+        if (suspended_) {
+            unbound_.reason = Unbound::Reason::searching;
+        } else if (!complete_) {
+            unbound_.reason = Unbound::Reason::arc;
+        }
         return std::unexpected(unbound_);
     }
 
 private:
+    void begin() {
+        binding_ = {};
+        binding_.arcs.resize(rules_.in.size());
+        binding_.case_id = {request_.candidate.case_seq};
+        if (request_.fixed) binding_.arcs[request_.fixed->arc].assign(1, request_.fixed->slot);
+    }
+
+    [[nodiscard]] bool is_fixed(std::size_t arc) const {
+        return request_.fixed && request_.fixed->arc == arc;
+    }
+
+    void remember() {
+        auto& at = request_.progress->at;
+        at.clear();
+        for (std::size_t step = 0; step <= step_ && step < rules_.binding_order.size(); ++step) {
+            auto& ids = at.emplace_back();
+            const std::size_t arc = rules_.binding_order[step];
+            if (is_fixed(arc)) continue;
+            for (const Slot slot : binding_.arcs[arc])
+                ids.push_back(request_.state.store.token(slot).id);
+        }
+    }
+
+    // An equality with the fixed token that no token of another arc fulfils: nothing can.
+    bool partners_there() {
+        if (!request_.fixed) return true;
+        for (const GuardJoin& join : request_.joins) {
+            if (join.partner != request_.fixed->arc) continue;
+            const auto key = key_of(join);
+            if (key && count(join, *key) != 0) continue;
+            // Too few tokens on an arc is another reason, of which `choose` knows.
+            if (TokenQueue(
+                    request_, join.arc, request_.sources[join.arc].index, source_key(join.arc)
+                )
+                    .peek() == no_slot)
+                continue;
+            guard_refuses();
+            return false;
+        }
+        return true;
+    }
+
+    void guard_refuses() {
+        complete_ = true;
+        unbound_.reason = Unbound::Reason::guard;
+    }
+
+    [[nodiscard]] std::string source_key(std::size_t arc) const {
+        return request_.sources[arc].keyed ? request_.candidate.key : std::string();
+    }
+
+    // Of the tokens of `join.arc` that are equal to the one that its partner has.
+    [[nodiscard]] std::optional<std::string> key_of(const GuardJoin& join) const {
+        const auto& partner = request_.state.store.token(binding_.arcs[join.partner].front());
+        const auto side = side_of(rules_, join.partner, join.other, partner);
+        if (!side) return std::nullopt;
+        return joined_key(source_key(join.arc), *side);
+    }
+
+    [[nodiscard]] std::uint64_t count(const GuardJoin& join, std::string_view key) const {
+        const bool any = request_.sources[join.arc].any_case;
+        const base::CaseId own{any ? 0 : request_.candidate.case_seq};
+        const std::uint64_t free = join.index->count({}, key);
+        return own ? free + join.index->count(own, key) : free;
+    }
+
+    // What to look through for the arc: where the guard demands an equality with a token chosen
+    // already, only those that are equal. Nothing when one of them cannot be.
+    std::optional<TokenQueue> queue_of(std::size_t arc) {
+        const GuardJoin* narrowest = nullptr;
+        std::string narrowest_key;
+        std::uint64_t least = no_limit;
+        for (const GuardJoin& join : request_.joins) {
+            if (join.arc != arc || binding_.arcs[join.partner].empty()) continue;
+            auto key = key_of(join);
+            const auto has = key ? count(join, *key) : 0;
+            if (has == 0) return std::nullopt;
+            if (has >= least) continue;
+            least = has;
+            narrowest = &join;
+            narrowest_key = std::move(*key);
+        }
+        if (narrowest != nullptr)
+            return TokenQueue(request_, arc, narrowest->index, std::move(narrowest_key));
+        return TokenQueue(request_, arc, request_.sources[arc].index, source_key(arc));
+    }
+
     [[nodiscard]] bool taken(Slot slot) const {
         if (!request_.search) return false;
         return std::ranges::any_of(binding_.arcs, [&](const Binding::Tokens& tokens) {
@@ -177,39 +226,88 @@ private:
 
     // Chooses tokens for this arc and those after it; the last arc varies fastest.
     bool choose(std::size_t step) {
+        step_ = step;
         if (step == rules_.binding_order.size()) return accepted();
         const std::size_t arc = rules_.binding_order[step];
-        auto& chosen = binding_.arcs[arc];
-        if (request_.fixed && request_.fixed->arc == arc && !rules_.in[arc].takes_list) {
-            chosen.assign(1, request_.fixed->slot);
-            if (choose(step + 1)) return true;
-            chosen.clear();
-            return false;
-        }
+        if (is_fixed(arc)) return choose(step + 1);
         const auto wanted = demand(rules_.in[arc]);
         if (!wanted) {
             missing(arc, 0, 1);
             return false;
         }
-        Queue queue(request_, arc);
-        for (bool first = true;; first = false) {
-            fill(queue, arc, wanted->max);
-            if (chosen.size() < wanted->min || (!first && chosen.empty())) {
+        auto queue = queue_of(arc);
+        if (!queue) {
+            // Without any token at all it is another reason.
+            queue.emplace(request_, arc, request_.sources[arc].index, source_key(arc));
+            if (queue->peek() != no_slot) {
+                guard_refuses();
+                return false;
+            }
+        }
+        return choose_from(*queue, step, *wanted);
+    }
+
+    bool choose_from(TokenQueue& queue, std::size_t step, const Demand& wanted) {
+        const std::size_t arc = rules_.binding_order[step];
+        auto& chosen = binding_.arcs[arc];
+        bool resumed = go_on(queue, step);
+        for (bool first = true; !stale_; first = false) {
+            fill(queue, arc, wanted.max);
+            const bool enough = chosen.size() >= wanted.min && (first || !chosen.empty());
+            if (!enough) {
                 const auto has = chosen.size();
                 chosen.clear();
                 if (first && optional(arc)) return choose(step + 1);
-                if (first) missing(arc, has, wanted->min);
+                if (first) missing(arc, has, wanted.min);
                 return false;
             }
+            resumed = resumed && same(step);
+            if (varies_ && !resumed && !afford(step)) return false;
+            resumed = false;
             if (choose(step + 1)) return true;
+            if (suspended_ || stale_) return false;
             chosen.clear();
             // Unless what is chosen here matters there, another token fails at the same later arc.
-            if (!varies_ || (!request_.search && !complete_)) return false;
-            if (++tries_ >= combinations_max) return false;
+            if (!varies_ || (!request_.search && !complete_) || hopeless_) return false;
         }
+        return false;
     }
 
-    void fill(Queue& queue, std::size_t arc, std::uint64_t most) {
+    // To where the search stood. True when there was such a place.
+    bool go_on(TokenQueue& queue, std::size_t step) {
+        if (step >= stand_.at.size()) return false;
+        if (stand_.at[step].empty() || queue.seek(stand_.at[step].front())) return true;
+        stale_ = true;
+        return false;
+    }
+
+    // Whether what was chosen is what was to be tried next. If not, the arcs after this one begin
+    // at their first; where more depends on it than which tokens there are, the whole search does.
+    bool same(std::size_t step) {
+        const auto& ids = stand_.at[step];
+        const auto& chosen = binding_.arcs[rules_.binding_order[step]];
+        const auto is = [&](Slot slot, base::TokenId id) {
+            return request_.state.store.token(slot).id == id;
+        };
+        if (std::ranges::equal(chosen, ids, is)) return true;
+        stand_.at.resize(step);
+        stale_ = request_.search;
+        return false;
+    }
+
+    bool afford(std::size_t step) {
+        // Arcs after this one begin at their first from now on.
+        if (stand_.at.size() > step) stand_.at.resize(step);
+        if (tried_ < request_.combinations) {
+            ++tried_;
+            return true;
+        }
+        step_ = step;
+        suspended_ = true;
+        return false;
+    }
+
+    void fill(TokenQueue& queue, std::size_t arc, std::uint64_t most) {
         auto& chosen = binding_.arcs[arc];
         while (chosen.size() < most && queue.peek() != no_slot) {
             const Slot slot = queue.peek();
@@ -273,12 +371,10 @@ private:
             if (std::holds_alternative<nets::FixedWeight>(inhibit.take) &&
                 request_.candidate.case_seq != 0)
                 give_up();
-            unbound_ = {
-                .reason = Unbound::Reason::inhibited,
-                .arc = arc,
-                .has = has,
-                .needs = wanted ? wanted->min : 0,
-            };
+            unbound_.reason = Unbound::Reason::inhibited;
+            unbound_.arc = arc;
+            unbound_.has = has;
+            unbound_.needs = wanted ? wanted->min : 0;
             return false;
         }
         return true;
@@ -298,7 +394,7 @@ private:
         return false;
     }
 
-    void give_up() { tries_ = combinations_max; }
+    void give_up() { hopeless_ = true; }
 
     bool guard_holds() {
         const auto& guard = rules_.guard;
@@ -306,9 +402,17 @@ private:
         scope_.bind(binding_, binding_.case_id);
         scope_.budget = {};
         const auto value = guard->evaluate(scope_.values(*guard), scope_.budget);
+        tried_ += (nets::cel::Budget{}.steps - scope_.budget.steps) / steps_of_a_try;
         const bool holds = value && value->is(nets::cel::Kind::boolean) && value->as_boolean();
-        if (!holds) unbound_.reason = Unbound::Reason::guard;
-        return holds;
+        if (holds) return true;
+        unbound_.reason = Unbound::Reason::guard;
+        if (!unbound_.error.empty()) return false;
+        if (!value) {
+            unbound_.error = value.error().message;
+        } else if (!value->is(nets::cel::Kind::boolean)) {
+            unbound_.error = "is " + nets::cel::a_kind(value->kind()) + ", not a bool";
+        }
+        return false;
     }
 
     const BindRequest& request_;
@@ -317,9 +421,14 @@ private:
     Binding binding_;
     Unbound unbound_;
     base::Timestamp ripe_;
-    bool varies_;  // other tokens on one arc may do where the first do not
-    std::size_t tries_ = 0;
-    bool complete_ = false;  // tokens for all arcs were found at least once
+    bool varies_;           // other tokens on one arc may do where the first do not
+    SearchProgress stand_;  // where it goes on from
+    std::size_t step_ = 0;
+    std::size_t tried_ = 0;
+    bool suspended_ = false;  // it tried as many combinations as it may
+    bool stale_ = false;      // where it would go on is not there any more
+    bool hopeless_ = false;   // no other choice of tokens does
+    bool complete_ = false;   // tokens for all arcs were found at least once
 };
 
 }  // namespace

@@ -32,28 +32,38 @@ Scope::Scope(const State& state, const nets::Transition& rules)
 
 Scope::~Scope() = default;
 
+// Arcs that are bound to the same tokens as before keep their values: a search changes one at a
+// time.
 void Scope::bind(const Binding& binding, base::CaseId case_id) {
     binding_ = &binding;
-    loaded_.assign(rules_.in.size(), false);
-    if (!case_id) return;
+    for (std::size_t arc = 0; arc < loaded_.size(); ++arc) {
+        Loaded& loaded = loaded_[arc];
+        if (loaded.done && !loaded.given && loaded.tokens == binding.arcs[arc]) continue;
+        loaded = {};
+    }
+    if (!case_id || case_id == case_id_) return;
+    case_id_ = case_id;
     base::Json value = base::Json::object({{"id", text(case_id)}});
     kept_.push_back(std::make_unique<base::Json>(std::move(value)));
     set(FixedName::case_, nets::cel::Value::json(*kept_.back()));
 }
 
-nets::cel::Value Scope::stored(std::string_view json) {
+nets::cel::Value Scope::stored(
+    std::vector<std::unique_ptr<base::Json>>& kept, std::string_view json
+) {
     auto parsed = base::parse_json(json, base::limits::stored);
     if (!parsed) {
         unreadable_ = unreadable_value(parsed.error());
         return {};
     }
-    kept_.push_back(std::make_unique<base::Json>(std::move(*parsed)));
-    return nets::cel::Value::json(*kept_.back());
+    kept.push_back(std::make_unique<base::Json>(std::move(*parsed)));
+    return nets::cel::Value::json(*kept.back());
 }
 
 void Scope::bind_text(std::size_t arc, std::string_view json) {
-    values_[arc] = stored(json);
-    loaded_[arc] = true;
+    Loaded& loaded = loaded_[arc];
+    loaded = {.done = true, .given = true, .tokens = {}, .kept = {}};
+    values_[arc] = stored(loaded.kept, json);
 }
 
 void Scope::set(FixedName name, nets::cel::Value value) {
@@ -69,24 +79,25 @@ base::Result<void> Scope::set_json(FixedName name, std::string_view json) {
 }
 
 const places::Payload* Scope::payload(std::size_t arc) const {
-    if (binding_ == nullptr || rules_.in[arc].takes_list || loaded_[arc]) return nullptr;
+    if (binding_ == nullptr || rules_.in[arc].takes_list || loaded_[arc].given) return nullptr;
     if (binding_->arcs[arc].empty()) return nullptr;
     return &state_.store.token(binding_->arcs[arc].front()).data;
 }
 
 void Scope::load(std::size_t arc) {
-    if (loaded_[arc] || binding_ == nullptr) return;
-    loaded_[arc] = true;
-    const auto& tokens = binding_->arcs[arc];
+    if (loaded_[arc].done || binding_ == nullptr) return;
+    Loaded& loaded = loaded_[arc];
+    loaded.done = true;
+    loaded.tokens = binding_->arcs[arc];
     if (!rules_.in[arc].takes_list) {
         values_[arc] = {};
-        if (tokens.empty()) return;  // an or-join went without it
-        values_[arc] = stored(state_.store.token(tokens.front()).data.view());
+        if (loaded.tokens.empty()) return;  // an or-join went without it
+        values_[arc] = stored(loaded.kept, state_.store.token(loaded.tokens.front()).data.view());
         return;
     }
     std::vector<nets::cel::Value> elements;
-    for (const Slot slot : tokens) {
-        elements.push_back(stored(state_.store.token(slot).data.view()));
+    for (const Slot slot : loaded.tokens) {
+        elements.push_back(stored(loaded.kept, state_.store.token(slot).data.view()));
     }
     values_[arc] = nets::cel::Value::list(std::move(elements));
 }
@@ -103,20 +114,30 @@ std::optional<std::string> classify(const nets::InputArc& arc, const places::Tok
             return std::nullopt;
         }
     }
-    std::string key;
-    if (!arc.key) return key;
+    if (!arc.key) return std::string{};
     const auto joined = arc.key->evaluate({&value, 1}, budget);
     if (!joined) return std::nullopt;
-    // 1 and 1.0 are one key, as they are equal in the language.
-    const bool whole =
-        joined->is(nets::cel::Kind::real) &&
-        joined->as_real() == static_cast<double>(static_cast<std::int64_t>(joined->as_real()));
-    const auto written = nets::cel::append_canonical(
-        key,
-        whole ? nets::cel::Value::integer(static_cast<std::int64_t>(joined->as_real())) : *joined
-    );
-    if (!written) return std::nullopt;
-    return key;
+    return nets::cel::identity(*joined);  // keys are equal as `==` has it: 1 and 1.0 are
+}
+
+std::optional<std::string> classify_error(const nets::InputArc& arc, const places::Token& token) {
+    const auto data = base::parse_json(token.data.view(), base::limits::stored);
+    if (!data) return data.error().message;
+    const nets::cel::Value value = nets::cel::Value::json(*data);
+    nets::cel::Budget budget;
+    if (arc.where) {
+        const auto taken = arc.where->evaluate({&value, 1}, budget);
+        if (!taken) return "'where': " + taken.error().message;
+        if (!taken->is(nets::cel::Kind::boolean)) {
+            return "'where': is " + nets::cel::a_kind(taken->kind()) + ", not a bool";
+        }
+        if (!taken->as_boolean()) return std::nullopt;
+    }
+    if (!arc.key) return std::nullopt;
+    const auto joined = arc.key->evaluate({&value, 1}, budget);
+    if (!joined) return "'key': " + joined.error().message;
+    if (!nets::cel::identity(*joined)) return "'key': NaN is equal to no key";
+    return std::nullopt;
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "engine/guard_joins.hpp"
 #include "engine/or_join.hpp"
 #include "engine/state.hpp"
 #include "nets/cel/cel.hpp"
@@ -13,6 +14,7 @@
 #include <expected>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,14 +83,24 @@ public:
     nets::cel::Budget budget;
 
 private:
+    // What an arc's value was made of, and what it borrows.
+    struct Loaded {
+        bool done = false;
+        bool given = false;  // as text, not from tokens
+        Binding::Tokens tokens;
+        std::vector<std::unique_ptr<base::Json>> kept;
+    };
     void load(std::size_t arc);
-    nets::cel::Value stored(std::string_view json);
+    nets::cel::Value stored(
+        std::vector<std::unique_ptr<base::Json>>& kept, std::string_view json
+    );
 
     const State& state_;
     const nets::Transition& rules_;
     const Binding* binding_ = nullptr;
+    base::CaseId case_id_;
     std::vector<nets::cel::Value> values_;
-    std::vector<bool> loaded_;
+    std::vector<Loaded> loaded_;
     std::vector<std::unique_ptr<base::Json>> kept_;
     std::optional<base::Error> unreadable_;
 };
@@ -101,6 +113,7 @@ struct Unbound {
         inhibited,  ///< by `has` tokens on `arc`, of which `needs` inhibit
         arriving,   ///< an or-join: a token may still come to `place`
         undecided,  ///< an or-join: whether one may come to `place` was not found within the limit
+        searching,  ///< combinations are left to be tried
     };
     Reason reason = Reason::arc;
     std::size_t arc = 0;
@@ -108,6 +121,7 @@ struct Unbound {
     std::uint64_t needs = 0;
     base::Timestamp ripe{};  ///< of the first token that is too young; 0 = none is
     places::PlaceId place = 0;
+    std::string error;  ///< of the first combination for which the guard could not be evaluated
 };
 
 /// A token that must be part of the binding.
@@ -116,9 +130,23 @@ struct Fixed {
     places::Slot slot;
 };
 
-/// True when the combinations have to be searched: whether a token does on one arc depends on what
-/// was chosen for another, or on more than what arrives.
+/// True when whether a token does on one arc depends on what was chosen for another, or on more
+/// than what arrives: then a search that is to go on starts over when something changed.
 bool searched(const nets::Transition& rules);
+
+/// Combinations tried in one go, before others have their turn; what an expression spends counts,
+/// too.
+inline constexpr std::size_t combinations_max = 1'000;
+/// Where the answer cannot wait: a timer's turn, a dry run.
+inline constexpr std::size_t combinations_at_once_max = 100'000;
+
+/// Where a search stands, so that it can go on from there.
+struct SearchProgress {
+    base::TokenId fixed;  ///< the token that must be part of the binding
+    /// By step of the binding order, as far as it was chosen: the tokens to be tried next.
+    std::vector<std::vector<base::TokenId>> at;
+    std::size_t tried = 0;  ///< in the last call
+};
 
 /// The first binding, in the order of the arcs, for which the guard holds and nothing inhibits.
 struct BindRequest {
@@ -131,6 +159,11 @@ struct BindRequest {
     base::Timestamp now;
     bool search = false;                   ///< `searched(rules)`
     const ArrivalNet* arrivals = nullptr;  ///< of an or-join
+    std::span<const GuardJoin> joins;
+    std::size_t combinations = combinations_max;  ///< at most so many: then it is `searching`
+    /// Goes on from there, and says where it stands: at the binding found, or at what is to be
+    /// tried next.
+    SearchProgress* progress = nullptr;
 };
 std::expected<Binding, Unbound> bind(const BindRequest& request);
 
@@ -142,12 +175,11 @@ inline base::Timestamp ripe_at(const places::Token& token, base::Duration age) {
     return std::max(token.at, token.visible_at) + age;
 }
 
-/// Combinations tried for one candidate before it is put off.
-inline constexpr std::size_t combinations_max = 10'000;
-
 /// The join key of a token on an arc ("" without one), or nothing when the arc's filter refuses it
 /// or an expression fails.
 std::optional<std::string> classify(const nets::InputArc& arc, const places::Token& token);
+/// Why `where` or `key` of the arc cannot be evaluated for the token; nothing when they can.
+std::optional<std::string> classify_error(const nets::InputArc& arc, const places::Token& token);
 /// Bytes that sort as the values of the arc's `order` do, or nothing when the token has none: the
 /// expression fails, or gives neither a number, a text, a bool, a timestamp nor a duration.
 std::optional<std::string> rank(const nets::InputArc& arc, const places::Token& token);

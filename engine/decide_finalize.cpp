@@ -72,8 +72,8 @@ base::Result<Produced> made_of(
 std::string info_of(const Answer& answer, bool with_meta) {
     const std::string_view meta = with_meta ? std::string_view(answer.meta) : "";
     if (answer.output.empty()) return std::string(meta);
-    auto info = meta.empty() ? base::Json::object() : *base::parse_json(meta);
-    info["output"] = *base::parse_json(answer.output);
+    auto info = meta.empty() ? base::Json::object() : *base::parse_json(meta, base::limits::stored);
+    info["output"] = *base::parse_json(answer.output, base::limits::stored);
     return base::canonical(info);
 }
 
@@ -185,7 +185,7 @@ void route_failure(
             event.produced = std::move(*produced);
             return;
         }
-        event.error = error_json(produced.error(), event.attempt, {});
+        event.error = with_second_error(event.error, produced.error());
     }
     become_dead_letter(state, event, firing.slots);
 }

@@ -46,6 +46,17 @@ std::string error_json(
     return base::canonical(value);
 }
 
+std::string with_second_error(const std::string& first, const base::Error& second) {
+    auto value = base::parse_json(first);
+    if (!value || !value->is_object()) return first;
+    const auto said = value->value("message", std::string());
+    (*value)["message"] = base::limits::recordable_text(
+        fmt::format("{}; then 'fail' failed: {}", said, second.message),
+        base::limits::error_message_bytes_max
+    );
+    return base::canonical(*value);
+}
+
 void set_firing(Scope& scope, std::string_view id, std::string_view transition) {
     std::string value = R"({"id":)";
     base::append_canonical_string(value, id);
@@ -120,13 +131,14 @@ Immediate immediate(const Model& model, const Enabled& enabled, base::Timestamp 
     if (!produced) {
         event.error = error_json(produced.error(), 0, {});
         if (rules.fail) {
+            scope.budget = {};  // what `out` has spent is not the fail way's
             auto set = scope.set_json(FixedName::error, event.error);
             produced =
                 set ? evaluate(
                           *rules.fail, *enabled.deployment, scope, enabled.binding.case_id, now
                       )
                     : base::fail(std::move(set.error()));
-            if (!produced) event.error = error_json(produced.error(), 0, {});
+            if (!produced) event.error = with_second_error(event.error, produced.error());
         }
     }
     if (produced) {

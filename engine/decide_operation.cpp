@@ -125,9 +125,9 @@ Settled Decisions::keep_late(const Outcome& outcome) {
     }
     base::Json info = {{"digest", outcome.digest}, {"outcome", returned ? "returned" : "error"}};
     if (!outcome.output.empty()) {
-        info["output"] = *base::parse_json(outcome.output);
+        info["output"] = *base::parse_json(outcome.output, base::limits::stored);
     } else if (!outcome.result.empty()) {
-        info["result"] = *base::parse_json(outcome.result);
+        info["result"] = *base::parse_json(outcome.result, base::limits::stored);
     }
     event.info = base::canonical(info);
     emit(std::move(event));

@@ -72,16 +72,7 @@ std::optional<Enabled> timer_firing(const Model& model, TransitionId id, base::T
     const TransitionEntry& entry = model.state().transitions[id];
     Enabled enabled{.transition = id, .deployment = entry.deployment};
     if (entry.rules().in.empty()) return enabled;
-    auto bound = bind({
-        .state = model.state(),
-        .transition = id,
-        .rules = entry.rules(),
-        .sources = *model.scheduler().sources(id),
-        .candidate = enabled.candidate,
-        .fixed = std::nullopt,
-        .now = now,
-        .search = searched(entry.rules()),
-    });
+    auto bound = model.scheduler().timer_binding(id, now);
     if (!bound) return std::nullopt;
     enabled.binding = std::move(*bound);
     return enabled;

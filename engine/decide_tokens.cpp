@@ -277,6 +277,19 @@ Result<Seq> redrive(Model& model, base::TokenId id, const Asker& asker) {
         const auto& box = state.store.place(token.place);
         const auto more = std::ranges::count(event.produced, token.place, &NewToken::place);
         if (box.has_room(static_cast<std::uint64_t>(more))) continue;
+        if (static_cast<std::uint64_t>(more) > *box.capacity) {
+            return fail(
+                ErrorCode::conflict,
+                fmt::format(
+                    "the dead letter puts {} tokens into place '{}', whose capacity is {}",
+                    more,
+                    box.name,
+                    *box.capacity
+                ),
+                "deploy a version in which the place holds as many, or drop the dead letter and "
+                "put its tokens one by one"
+            );
+        }
         return fail(
             ErrorCode::conflict,
             fmt::format("place '{}' is at its capacity of {}", box.name, *box.capacity),

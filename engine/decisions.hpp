@@ -189,6 +189,8 @@ Binding held_binding(const State& state, const Operation& operation);
 base::Result<void> bind_values(
     Scope& scope, const nets::Transition& rules, std::string_view values
 );
+/// The error of a firing whose `fail` way failed too: the first one's code, and what both say.
+std::string with_second_error(const std::string& first, const base::Error& second);
 /// `{"id","transition"}` under the name `firing`.
 void set_firing(Scope& scope, std::string_view id, std::string_view transition);
 

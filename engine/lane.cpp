@@ -194,7 +194,8 @@ void ModelLane::recover() {
 void ModelLane::pump() {
     more_ = false;
     if (!over_mark_) {
-        more_ = model_->pump(parts_.clock.now(), firings_a_turn) == firings_a_turn;
+        more_ = model_->pump(parts_.clock.now(), firings_a_turn) == firings_a_turn ||
+                model_->scheduler().searching();
     }
     collect_effects();
     submit();

@@ -116,6 +116,8 @@ public:
     [[nodiscard]] Epoch epoch() const { return epoch_; }
     /// Records are not rendered: for benchmarks of the scheduler alone.
     void without_records() { rendering_ = false; }
+    /// For tests of searches that take many turns.
+    void try_at_once(std::size_t combinations) { scheduler_.try_at_once(combinations); }
 
     [[nodiscard]] const State& state() const { return state_; }
     [[nodiscard]] const Scheduler& scheduler() const { return scheduler_; }
@@ -134,7 +136,8 @@ public:
     /// with it; whoever only looks may ask for it.
     void come_to(base::Timestamp now);
     /// Fires what can fire, up to `firings_max`, after bringing in what is due at `now`. Returns
-    /// the number fired; fewer than the maximum means that nothing more can.
+    /// the number fired; fewer than the maximum means that nothing more can, unless the scheduler
+    /// is still `searching`.
     std::size_t pump(base::Timestamp now, std::size_t firings_max);
     /// When `pump` has something to do by itself: a timer, a retry, a delayed token.
     [[nodiscard]] std::optional<base::Timestamp> next_due() const;

@@ -78,12 +78,29 @@ void each_way(
     std::vector<Move>& moves
 ) {
     each_way(rules.out, deployment, inputs, moves);
-    if (rules.fail) each_way(*rules.fail, deployment, inputs, moves);
+    if (!rules.fail) return;
+    Move kept = inputs;
+    kept.reset.clear();  // a firing that goes its `fail` way resets nothing
+    each_way(*rules.fail, deployment, kept, moves);
+}
+
+// What a firing empties for certain: with a filter it may leave what is looked for.
+std::vector<PlaceId> emptied(
+    const State& state, const nets::Transition& rules, const Deployment& deployment
+) {
+    std::vector<PlaceId> found;
+    for (const auto& arc : rules.in) {
+        const auto place = deployment.places[arc.place];
+        if (arc.kind != nets::ArcKind::reset || arc.where || arc.key) continue;
+        if (!arc.any_case && state.store.place(place).cases) found.push_back(place);
+    }
+    return found;
 }
 
 std::vector<Move> moves_of(const State& state, const TransitionEntry& entry) {
     const nets::Transition& rules = entry.rules();
     Move inputs;
+    inputs.reset = emptied(state, rules, *entry.deployment);
     Counts alternatives;
     for (const auto& arc : rules.in) {
         const auto place = entry.deployment->places[arc.place];
@@ -100,9 +117,6 @@ std::vector<Move> moves_of(const State& state, const TransitionEntry& entry) {
                 add(inputs.read, place, least(arc));
                 break;
             case nets::ArcKind::reset:
-                // With a filter it may leave what is looked for.
-                if (!arc.where && !arc.key) inputs.reset.push_back(place);
-                break;
             case nets::ArcKind::inhibit:
                 break;
         }
@@ -202,6 +216,8 @@ private:
         Move inputs;
         inputs.take.emplace_back(next_own_, 1);
         add(here_, next_own_--, 1);
+        // It resets when it ends, as one does that has not begun.
+        inputs.reset = emptied(state_, operation.rules(), *operation.deployment);
         each_way(operation.rules(), *operation.deployment, inputs, running_);
     }
 

@@ -43,6 +43,7 @@ void Scheduler::rebuild() {
     room_watchers_.assign(state_.store.place_count(), {});
     ripening_ = {};
     heap_ = {};
+    searching_.clear();
     for (TransitionId id = 0; id < state_.transitions.size(); ++id)
         attach(id);
     // After an opening, or where a capacity changed, there may be room.
@@ -96,6 +97,8 @@ void Scheduler::attach(TransitionId id) {
         runtime->keyed |= made.keyed;
         readers_[made.place].push_back({id, i});
     }
+    index_joins(*runtime);
+    watch_inputs(*runtime);
     if (rules.or_join) {
         runtime->arrivals = arrival_net(state_, id);
         for (const auto place : runtime->arrivals->places) {
@@ -121,6 +124,40 @@ ArcSource Scheduler::source(const Deployment& deployment, const nets::InputArc& 
     return made;
 }
 
+void Scheduler::index_joins(Runtime& runtime) {
+    const nets::Transition& rules = runtime.rules();
+    runtime.joins = guard_joins(rules);
+    for (GuardJoin& join : runtime.joins) {
+        const nets::InputArc& arc = rules.in[join.arc];
+        places::IndexRules index{.by_case = !arc.any_case};
+        // Rules and sides live as long as the deployment and its runtime, and these as the index.
+        index.classify = [&rules, &arc, &own = join.own, at = join.arc](const places::Token& token
+                         ) -> std::optional<std::string> {
+            const auto key = classify(arc, token);
+            if (!key) return std::nullopt;
+            const auto side = side_of(rules, at, own, token);
+            if (!side) return std::nullopt;
+            return joined_key(*key, *side);
+        };
+        if (arc.order == nets::OrderKind::expression)
+            index.rank = [&arc](const places::Token& token) { return rank(arc, token); };
+        join.index = state_.store.add_index(runtime.sources[join.arc].place, std::move(index));
+    }
+}
+
+// Where a list is judged, one token less in it may do what all of them did not.
+void Scheduler::watch_inputs(Runtime& runtime) {
+    const nets::Transition& rules = runtime.rules();
+    if (!runtime.search || nets::is_timer(rules)) return;
+    for (std::size_t arc = 0; arc < rules.in.size(); ++arc) {
+        if (!rules.in[arc].binds() || !rules.in[arc].takes_list) continue;
+        const auto place = runtime.sources[arc].place;
+        state_.store.place(place).watched = true;
+        watch(watchers_, place, runtime.id);
+        runtime.sees_all |= rules.in[arc].any_case;
+    }
+}
+
 void Scheduler::watch(
     std::vector<std::vector<TransitionId>>& by_place, places::PlaceId place, TransitionId id
 ) {
@@ -133,6 +170,8 @@ void Scheduler::detach(TransitionId id) {
     for (const auto& source : runtimes_[id]->sources) {
         if (source.index != nullptr) state_.store.remove_index(source.place, source.index);
     }
+    for (const auto& join : runtimes_[id]->joins)
+        state_.store.remove_index(runtimes_[id]->sources[join.arc].place, join.index);
     runtimes_[id].reset();
 }
 
@@ -203,6 +242,14 @@ std::optional<Candidate> Scheduler::take_candidate(
 
 std::optional<Enabled> Scheduler::next(base::Timestamp now) {
     advance(now);
+    if (searching() && ++since_slice_ >= firings_per_slice) {
+        if (auto found = search_on()) return found;
+    }
+    if (auto found = next_ready()) return found;
+    return search_on();
+}
+
+std::optional<Enabled> Scheduler::next_ready() {
     while (!heap_.empty()) {
         const TransitionId id = heap_.top().transition;
         const std::uint64_t stamp = heap_.top().stamp;
@@ -210,7 +257,7 @@ std::optional<Enabled> Scheduler::next(base::Timestamp now) {
         Runtime* runtime = runtimes_[id].get();
         if (runtime == nullptr || !runtime->in_heap || runtime->stamp != stamp) continue;
         runtime->in_heap = false;
-        if (at_capacity(id) || state_.pause_of(state_.transitions[id]) != nullptr) {
+        if (held_back(id)) {
             runtime->full = true;
             continue;
         }
@@ -240,82 +287,6 @@ std::optional<Enabled> Scheduler::next(base::Timestamp now) {
         }
     }
     return std::nullopt;
-}
-
-BindRequest Scheduler::request(const Runtime& runtime, const Candidate& candidate) const {
-    return {
-        .state = state_,
-        .transition = runtime.id,
-        .rules = runtime.rules(),
-        .sources = runtime.sources,
-        .candidate = candidate,
-        .fixed = std::nullopt,
-        .now = now_,
-        .search = runtime.search,
-        .arrivals = runtime.arrivals ? &*runtime.arrivals : nullptr,
-    };
-}
-
-std::optional<Enabled> Scheduler::peek(TransitionId id, base::Timestamp now) const {
-    if (id >= runtimes_.size() || !runtimes_[id]) return std::nullopt;
-    const Runtime& runtime = *runtimes_[id];
-    const auto look = [&](const Candidate& candidate) -> std::optional<Enabled> {
-        BindRequest wanted = request(runtime, candidate);
-        wanted.now = now;
-        auto bound = bind(wanted);
-        if (!bound) return std::nullopt;
-        return Enabled{id, runtime.deployment, candidate, std::move(*bound), runtime.stamp};
-    };
-    std::size_t looked = 0;
-    for (const auto& candidate : runtime.ready) {
-        if (++looked > candidates_peeked_max) return std::nullopt;
-        if (auto found = look(candidate)) return found;
-    }
-    for (const auto& [candidate, standing] : runtime.standing) {
-        if (standing.where == in_ready) continue;
-        if (++looked > candidates_peeked_max) return std::nullopt;
-        if (auto found = look(candidate)) return found;
-    }
-    return std::nullopt;
-}
-
-std::optional<Binding> Scheduler::try_bind(Runtime& runtime, const Candidate& candidate) {
-    Standing& standing = runtime.standing[candidate];
-    BindRequest wanted = request(runtime, candidate);
-    const bool fresh_only = runtime.rules().guard && !runtime.search;
-    auto bound = fresh_only ? bind_fresh(runtime, standing, wanted) : bind(wanted);
-    if (bound && !holds_own(runtime, candidate, *bound) && !has_own_tokens(runtime, candidate)) {
-        // Its tokens went elsewhere since it queued up: those without a case are not for it alone.
-        runtime.standing.erase(candidate);
-        return std::nullopt;
-    }
-    if (bound) {
-        standing.where = at_guard;  // nowhere: `put_back` says
-        return std::move(*bound);
-    }
-    park(runtime, candidate, bound.error());
-    return std::nullopt;
-}
-
-// With a guard: only bindings that hold a token not tried before are worth a look.
-std::expected<Binding, Unbound> Scheduler::bind_fresh(
-    Runtime& /*runtime*/, Standing& standing, BindRequest& request
-) {
-    while (!standing.fresh.empty()) {
-        const auto [arc, id] = standing.fresh.front();
-        const Slot slot = state_.store.find(id);
-        if (slot == places::no_slot || state_.store.token(slot).holder != 0 ||
-            state_.store.token(slot).hidden) {
-            standing.fresh.pop_front();
-            continue;
-        }
-        request.fixed = Fixed{arc, slot};
-        auto bound = bind(request);
-        if (bound) return bound;
-        if (bound.error().reason == Unbound::Reason::arc) return bound;
-        standing.fresh.pop_front();
-    }
-    return std::unexpected(Unbound{Unbound::Reason::guard, 0});
 }
 
 // Whether what the arc binds makes the firing the candidate's: tokens of its case, and where arcs
@@ -428,18 +399,6 @@ Scheduler::Waiting Scheduler::waiting(TransitionId transition) const {
         if (std::ranges::any_of(queue.parked, waits)) made.rooms.push_back(queue.place);
     }
     return made;
-}
-
-std::vector<Scheduler::Held> Scheduler::held(TransitionId transition, std::size_t max) const {
-    std::vector<Held> found;
-    if (transition >= runtimes_.size() || !runtimes_[transition]) return found;
-    const Runtime& runtime = *runtimes_[transition];
-    for (const auto& [candidate, standing] : runtime.standing) {
-        if (found.size() >= max) break;
-        const auto bound = bind(request(runtime, candidate));
-        if (!bound) found.push_back({{candidate.case_seq}, bound.error()});
-    }
-    return found;
 }
 
 const std::vector<ArcSource>* Scheduler::sources(TransitionId transition) const {

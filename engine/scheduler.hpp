@@ -76,7 +76,15 @@ public:
     std::optional<places::Holder> next_roomy();
 
     /// True when `next` may find something.
-    [[nodiscard]] bool has_work() const { return !heap_.empty(); }
+    [[nodiscard]] bool has_work() const { return !heap_.empty() || !searching_.empty(); }
+    /// True when combinations are left to be tried: `next` tries some more each time it is called.
+    [[nodiscard]] bool searching() const { return !searching_.empty(); }
+    /// Combinations of one candidate that are tried in one go.
+    void try_at_once(std::size_t combinations) { slice_ = combinations; }
+    /// What the timer would bind now.
+    [[nodiscard]] std::expected<Binding, Unbound> timer_binding(
+        TransitionId transition, base::Timestamp now
+    ) const;
 
     struct Waiting {
         bool concurrency = false;
@@ -90,6 +98,9 @@ public:
         Unbound why;
     };
     [[nodiscard]] std::vector<Held> held(TransitionId transition, std::size_t max) const;
+    /// True when the case goes on by itself: one of its tokens comes of age for an arc, or what it
+    /// enables waits for a turn under its transition's `concurrency`.
+    [[nodiscard]] bool goes_on(base::CaseId case_id) const;
     [[nodiscard]] const std::vector<ArcSource>* sources(TransitionId transition) const;
 
 private:
@@ -97,6 +108,12 @@ private:
     static constexpr std::uint32_t in_ready = ~std::uint32_t{0};
     static constexpr std::uint32_t at_guard = in_ready - 1;
     static constexpr std::uint32_t at_room = in_ready - 2;
+    static constexpr std::uint32_t in_search = in_ready - 3;
+    // Firings between two slices of a search that goes on.
+    static constexpr std::size_t firings_per_slice = 64;
+    // Where every change starts a search over, it tries twice as many combinations at once each
+    // time, up to 2^6 times as many.
+    static constexpr std::uint32_t restarts_max = 6;
 
     struct CandidateHash {
         std::size_t operator()(const Candidate& candidate) const noexcept {
@@ -109,6 +126,8 @@ private:
         std::uint32_t where = in_ready;
         std::uint64_t ticket = 0;
         std::deque<std::pair<std::size_t, base::TokenId>> fresh;
+        std::unique_ptr<SearchProgress> progress;  // of a search that is not done
+        std::uint32_t restarts = 0;                // of it
     };
     struct Parked {
         Candidate candidate;
@@ -125,6 +144,7 @@ private:
         std::shared_ptr<const Deployment> deployment;
         nets::TransitionIndex index = 0;
         std::vector<ArcSource> sources;
+        std::vector<GuardJoin> joins;
         bool keyed = false;
         bool sees_all = false;  ///< a token that leaves may concern every case
         bool search = false;  ///< `searched`: any change of its case makes a candidate worth a look
@@ -162,6 +182,8 @@ private:
 
     void attach(TransitionId id);
     ArcSource source(const Deployment& deployment, const nets::InputArc& arc);
+    void index_joins(Runtime& runtime);
+    void watch_inputs(Runtime& runtime);
     static void watch(
         std::vector<std::vector<TransitionId>>& by_place, places::PlaceId place, TransitionId id
     );
@@ -176,7 +198,8 @@ private:
     void arrived(const places::Change& change);
     void arrived(const Reader& reader, places::Slot slot, base::CaseId case_id);
     void offer(TransitionId id, const Candidate& candidate, std::size_t arc, base::TokenId token);
-    static void freshen(Standing& standing, std::size_t arc, base::TokenId token);
+    void freshen(Runtime& runtime, Standing& standing, std::size_t arc, base::TokenId token);
+    static void start_over(Runtime& runtime, Standing& standing);
     /// The token concerns the candidates of its case; without one, all.
     void wake_all(TransitionId id, std::size_t arc, base::TokenId token, base::CaseId of);
     void make_ready(TransitionId id, const Candidate& candidate, Standing& standing);
@@ -185,10 +208,11 @@ private:
     std::optional<Candidate> take_candidate(
         Runtime& runtime, std::optional<std::size_t>& woken_arc
     );
+    [[nodiscard]] bool held_back(TransitionId id) const;
+    std::optional<Enabled> next_ready();
+    std::optional<Enabled> search_on();
     std::optional<Binding> try_bind(Runtime& runtime, const Candidate& candidate);
-    std::expected<Binding, Unbound> bind_fresh(
-        Runtime& runtime, Standing& standing, BindRequest& request
-    );
+    std::expected<Binding, Unbound> bind_fresh(Standing& standing, BindRequest& request);
     void park(Runtime& runtime, const Candidate& candidate, const Unbound& why);
     static void remember_key(Runtime& runtime, const Candidate& candidate);
     [[nodiscard]] static bool own_arc(
@@ -222,6 +246,9 @@ private:
     base::Timestamp now_;
     std::vector<std::uint64_t> claims_;  ///< by TransitionId; outlives a deployment
     std::priority_queue<HeapEntry> heap_;
+    std::deque<std::pair<TransitionId, Candidate>> searching_;  ///< whose combinations are many
+    std::size_t since_slice_ = 0;                               ///< firings
+    std::size_t slice_ = combinations_max;
     std::uint64_t clock_ = 0;  ///< counts firings, for stamps
     std::uint64_t tickets_ = 0;
 };

@@ -62,17 +62,20 @@ void Scheduler::left(const places::Change& change) {
             // Tokens without a case may have been bound with it, over an arc that takes any.
             for (const auto case_seq : {change.case_id.seq, base::CaseId{}.seq}) {
                 const auto found = runtime.standing.find(Candidate{case_seq, {}});
-                if (found == runtime.standing.end() || found->second.where == in_ready) continue;
+                if (found == runtime.standing.end()) continue;
+                start_over(runtime, found->second);
+                if (found->second.where == in_ready || found->second.where == in_search) continue;
                 make_ready(id, found->first, found->second);
             }
             continue;
         }
         for (auto& [candidate, standing] : runtime.standing) {
-            if (standing.where == in_ready) continue;
-            if (!change.case_id || runtime.sees_all || candidate.case_seq == 0 ||
-                candidate.case_seq == change.case_id.seq) {
+            const bool concerned = !change.case_id || runtime.sees_all || candidate.case_seq == 0 ||
+                                   candidate.case_seq == change.case_id.seq;
+            if (!concerned) continue;
+            start_over(runtime, standing);
+            if (standing.where != in_ready && standing.where != in_search)
                 make_ready(id, candidate, standing);
-            }
         }
     }
 }
@@ -119,12 +122,25 @@ void Scheduler::arrived(const Reader& reader, Slot slot, base::CaseId case_id) {
 }
 
 // Older ones first: one that comes back after a firing let it go is older than those that came
-// since.
-void Scheduler::freshen(Standing& standing, std::size_t arc, base::TokenId token) {
+// since. The first stays first while a search with it goes on.
+void Scheduler::freshen(
+    Runtime& runtime, Standing& standing, std::size_t arc, base::TokenId token
+) {
+    if (!runtime.rules().guard || runtime.search) return;
+    // Until a token comes to the arc that has none there are no combinations.
+    if (standing.where < runtime.parked.size() && standing.where != arc) return;
+    const auto first = std::next(standing.fresh.begin(), standing.progress ? 1 : 0);
     auto at = standing.fresh.end();
-    while (at != standing.fresh.begin() && token < std::prev(at)->second)
+    while (at != first && token < std::prev(at)->second)
         --at;
     standing.fresh.emplace(at, arc, token);
+}
+
+// What was tried may do now.
+void Scheduler::start_over(Runtime& runtime, Standing& standing) {
+    if (!runtime.search || !standing.progress) return;
+    standing.progress.reset();
+    ++standing.restarts;
 }
 
 void Scheduler::offer(
@@ -133,7 +149,8 @@ void Scheduler::offer(
     Runtime& runtime = *runtimes_[id];
     auto [entry, made] = runtime.standing.try_emplace(candidate);
     Standing& standing = entry->second;
-    if (runtime.rules().guard && !runtime.search) freshen(standing, arc, token);
+    freshen(runtime, standing, arc, token);
+    start_over(runtime, standing);
     if (made) {
         standing.where = at_guard;
     } else if (standing.where == at_room) {
@@ -157,12 +174,35 @@ void Scheduler::wake_all(TransitionId id, std::size_t arc, base::TokenId token, 
     if (runtime.rules().guard || runtime.search) {
         for (auto& [candidate, standing] : runtime.standing) {
             if (of && candidate.case_seq != of.seq) continue;
-            if (!runtime.search) freshen(standing, arc, token);
+            freshen(runtime, standing, arc, token);
+            start_over(runtime, standing);
             if (standing.where == at_guard) make_ready(id, candidate, standing);
         }
     }
     look_again(id, of);
     push(id);
+}
+
+bool Scheduler::goes_on(base::CaseId case_id) const {
+    const auto& store = state_.store;
+    for (Slot slot = store.first_of_case(case_id); slot != places::no_slot;
+         slot = store.next_of_case(slot)) {
+        const auto& token = store.token(slot);
+        if (token.holder != 0 || token.hidden || token.place >= readers_.size()) continue;
+        for (const Reader& reader : readers_[token.place]) {
+            const auto& arc = runtimes_[reader.transition]->rules().in[reader.arc];
+            if (arc.age.us > 0 && ripe_at(token, arc.age) > now_ && classify(arc, token))
+                return true;
+        }
+    }
+    for (const auto& runtime : runtimes_) {
+        if (!runtime || !runtime->full || !at_capacity(runtime->id)) continue;
+        const auto is_its = [&](const Candidate& candidate) {
+            return candidate.case_seq == case_id.seq && bind(request(*runtime, candidate));
+        };
+        if (std::ranges::any_of(runtime->ready, is_its)) return true;
+    }
+    return false;
 }
 
 }  // namespace engine

@@ -45,8 +45,15 @@ void end_stopped(jobs::Outcome& outcome, StopReason reason, bool started, const 
     constexpr auto cancelled = base::ErrorCode::cancelled;
     switch (reason) {
         case StopReason::wall:
+            // The tool's own cap or, where that is less, the timeout of who calls it.
             return end_with_limit(
-                outcome, LimitKind::wall, fmt::format("ran longer than wallMs = {}", caps.wall_ms)
+                outcome,
+                LimitKind::wall,
+                fmt::format(
+                    "ran longer than {} ms, the smaller of the tool's 'wallMs' and the caller's "
+                    "timeout",
+                    caps.wall_ms
+                )
             );
         case StopReason::cpu:
             return end_with_limit(

@@ -45,8 +45,8 @@ std::string case_state(const engine::Model& model, const engine::Case& value) {
     const bool claimed = std::ranges::any_of(model.claims(), [&](const auto& claim) {
         return claim.second.enabled.binding.case_id == value.id;
     });
-    const bool busy =
-        !value.operations.empty() || value.delayed != 0 || claimed || model.scheduler().has_work();
+    const bool busy = !value.operations.empty() || value.delayed != 0 || claimed ||
+                      model.scheduler().has_work() || model.scheduler().goes_on(value.id);
     return busy ? "running" : "waiting";
 }
 

@@ -34,6 +34,8 @@ struct ArcCount {
     std::uint64_t reserved = 0;
     std::uint64_t delayed = 0;
     std::uint64_t filtered = 0;
+    std::uint64_t failed = 0;  // of these, tokens for which `where` or `key` cannot be evaluated
+    std::string error;         // of the first
     Json holders = Json::array();
 };
 
@@ -56,6 +58,9 @@ ArcCount count(const engine::State& state, places::PlaceId place, const nets::In
             ++counts.delayed;
         } else if (!engine::classify(arc, token)) {
             ++counts.filtered;
+            if (auto error = engine::classify_error(arc, token)) {
+                if (counts.failed++ == 0) counts.error = std::move(*error);
+            }
         } else {
             ++counts.visible;
         }
@@ -70,14 +75,32 @@ std::uint64_t least(const nets::InputArc& arc) {
     return std::holds_alternative<nets::AllWeight>(arc.take) ? 1 : 0;
 }
 
+// `errors` are no reasons by themselves: other tokens may do.
 void input_reasons(
-    Json& reasons, const engine::State& state, const engine::TransitionEntry& entry, bool& complete
+    Json& reasons,
+    Json& errors,
+    const engine::State& state,
+    const engine::TransitionEntry& entry,
+    bool& complete
 ) {
     const auto& rules = entry.rules();
     for (const auto& arc : rules.in) {
-        if (!arc.binds() || rules.or_join) continue;
+        if (!arc.binds()) continue;
         const auto counts = count(state, entry.deployment->places[arc.place], arc);
-        const std::uint64_t needed = least(arc);
+        const std::uint64_t needed = rules.or_join ? 0 : least(arc);
+        if (counts.failed > 0) {
+            errors.push_back(
+                {{"arc", arc.alias},
+                 {"reason",
+                  fmt::format(
+                      "input '{}' cannot be evaluated for {} of the tokens in '{}': {}",
+                      arc.alias,
+                      counts.failed,
+                      state.store.place(entry.deployment->places[arc.place]).name,
+                      counts.error
+                  )}}
+            );
+        }
         if (counts.visible >= needed) continue;
         complete = false;
         std::string reason = fmt::format(
@@ -118,7 +141,9 @@ std::string in_words(
                 "the weight of '{}' wants {}, has {}", arc.alias, why.needs, why.has
             );
         case Reason::guard:
-            return "the guard holds for no combination of its tokens";
+            return "the guard holds for no combination of its tokens" +
+                   (why.error.empty() ? "" : "; for the first it cannot be evaluated: " + why.error
+                   );
         case Reason::inhibited:
             return fmt::format(
                 "inhibited by {} tokens in '{}'; {} are enough", why.has, place, why.needs
@@ -135,6 +160,8 @@ std::string in_words(
                 state.store.place(why.place).name,
                 engine::or_join_markings_max
             );
+        case Reason::searching:
+            return "the combinations of its tokens are still being tried";
     }
     return {};
 }
@@ -151,7 +178,8 @@ void case_reasons(
         const bool plain = held.why.reason == engine::Unbound::Reason::arc &&
                            held.why.ripe.us == 0 &&
                            !std::holds_alternative<nets::ExpressionWeight>(arc.take);
-        if (plain || held.why.reason == engine::Unbound::Reason::guard) continue;
+        const bool refused = held.why.reason == engine::Unbound::Reason::guard;
+        if (plain || (refused && held.why.error.empty())) continue;
         complete = false;
         Json reason = {{"reason", in_words(state, entry, held.why)}};
         if (held.case_id) reason["case"] = text(held.case_id);
@@ -265,7 +293,8 @@ Json transition_view(
              {"paused", pause_view(*pause)}}
         );
     }
-    input_reasons(reasons, state, entry, complete);
+    Json errors = Json::array();
+    input_reasons(reasons, errors, state, entry, complete);
     case_reasons(reasons, model, id, complete);
     output_reasons(reasons, state, entry, waiting);
     if (waiting.concurrency) {
@@ -297,11 +326,13 @@ Json transition_view(
             std::ranges::any_of(rules.in, [](const auto& arc) { return arc.key.has_value(); });
         reasons.push_back(
             {{"reason",
-              rules.guard ? "the guard holds for no combination of these tokens"
-              : keyed     ? "no tokens of one case have equal keys"
-                          : "no tokens of one case are on all inputs"}}
+              rules.or_join ? "no token is on any of its inputs"
+              : rules.guard ? "the guard holds for no combination of these tokens"
+              : keyed       ? "no tokens of one case have equal keys"
+                            : "no tokens of one case are on all inputs"}}
         );
     }
+    if (!reasons.empty()) reasons.insert(reasons.end(), errors.begin(), errors.end());
     flight_reasons(reasons, model, id, dispatcher);
     const bool flying = entry.in_flight + waiting.claims > 0;
     return {

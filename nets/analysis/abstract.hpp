@@ -22,7 +22,8 @@ enum class Values : std::uint8_t {
 ///   one place a value (unfolding.hpp), and a transition one transition for each way to bind them:
 ///   conditions on the field are then decided. The start keeps its place too, from which one
 ///   transition a value leads on.
-/// - A timer fires once. A place that nothing fills, in a net without a start, is given one token.
+/// - A timer fires whenever its inputs and the room for what it makes let it. A place that nothing
+/// fills, in a net without a start, is given one token.
 /// - A place shared with other nets is left out: it may hold anything at any time.
 ///
 /// What is lost on the way is in `abstracted`. So a transition that can never fire here never fires

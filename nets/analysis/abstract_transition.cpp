@@ -93,7 +93,8 @@ private:
             add_rivals(mode, variant);
             read_others(variant);
         }
-        if (is_timer(transition_)) add_timer(variants);
+        // Again and again: nothing but its inputs and the room for what it makes holds it back.
+        if (is_timer(transition_)) note(Kind::time, "the timer may fire at any time");
         add_outcomes(mode, variants);
     }
 
@@ -196,16 +197,6 @@ private:
         return static_cast<PlaceId>(into_.net.places.size() - 1);
     }
 
-    void add_timer(std::vector<PtTransition>& variants) {
-        note(Kind::time, "the timer fires once");
-        if (!timer_) {
-            timer_ = add_place({.id = "timer of " + transition_.name, .initial = 1});
-            into_.from_outside.push_back(*timer_);
-        }
-        for (PtTransition& variant : variants)
-            variant.consume.push_back({.place = *timer_});
-    }
-
     void add_outcomes(const Mode& mode, const std::vector<PtTransition>& variants) {
         const auto known = known_in(mode, transition_, unfolding_);
         const Judging judging{
@@ -295,6 +286,7 @@ private:
         const std::vector<std::size_t>& choice
     ) {
         PtTransition made = input;
+        if (outcome.by_fail || outcome.unrouted) made.reset.clear();
         if (!outcome.certain) made.may_refuse = true;
         std::string shown;
         bool told = several_ways_;
@@ -352,7 +344,6 @@ private:
     bool tells_apart_ = false;
     bool several_modes_ = false;
     bool several_ways_ = false;
-    std::optional<PlaceId> timer_;
     std::vector<PtTransition> made_;
 };
 

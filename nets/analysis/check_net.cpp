@@ -2,6 +2,7 @@
 
 #include "nets/analysis/abstract.hpp"
 #include "nets/analysis/check.hpp"
+#include "nets/analysis/counted_joins.hpp"
 #include "nets/analysis/guards.hpp"
 #include "nets/check.hpp"
 
@@ -215,6 +216,7 @@ Report check(const Net& net, const Limits& limits, const ProgressCallback& progr
     });
     withdraw_proofs(report);
     mind_or_joins(net, report);
+    mind_counted_joins(net, report);
     name_the_condition(abstraction, report);
     forgive_ways(abstraction, report);
     point_into_document(abstraction, report);

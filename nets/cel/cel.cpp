@@ -40,6 +40,13 @@ std::unexpected<base::Error> refused(const std::vector<Fault>& faults) {
     return base::fail(std::move(error));
 }
 
+void collect_equalities(const Node& node, std::vector<const Node*>& found) {
+    if (node.op == Op::equal) found.push_back(&node);
+    if (node.op != Op::logical_and) return;
+    for (const Node& child : node.children)
+        collect_equalities(child, found);
+}
+
 }  // namespace
 
 Program::Program(std::shared_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
@@ -94,6 +101,23 @@ int Program::bare_name() const {
 
 const std::string& Program::source() const {
     return compiled_->source;
+}
+
+std::vector<std::pair<Program, Program>> Program::equalities() const {
+    std::vector<const Node*> found;
+    collect_equalities(compiled_->root, found);
+    const auto part = [&](const Node& node) {
+        auto made = std::make_shared<Compiled>();
+        made->root = node;
+        made->locals = compiled_->locals;
+        made->used.resize(compiled_->used.size());
+        mark_used(node, made->used);
+        return Program(std::move(made));
+    };
+    std::vector<std::pair<Program, Program>> sides;
+    for (const Node* node : found)
+        sides.emplace_back(part(node->children[0]), part(node->children[1]));
+    return sides;
 }
 
 }  // namespace nets::cel

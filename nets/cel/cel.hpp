@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace nets::cel {
@@ -57,6 +58,9 @@ public:
     /// The index of the name when the whole expression is just that name; else -1.
     [[nodiscard]] int bare_name() const;
     [[nodiscard]] const std::string& source() const;
+    /// Of `a == b && c == d && ...`: both sides of each equality that must hold where the whole is
+    /// true. They have the scope of the whole, and no source.
+    [[nodiscard]] std::vector<std::pair<Program, Program>> equalities() const;
 
 private:
     struct Compiled;

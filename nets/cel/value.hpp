@@ -145,14 +145,19 @@ private:
     Extra extra_;
 };
 
-/// CEL's `==`: never an error; kinds that differ are unequal, except that numbers compare by value.
-/// NaN is unequal to everything.
+/// CEL's `==`: never an error; kinds that differ are unequal, except that numbers compare by value,
+/// exactly, on one line of numbers. NaN is unequal to everything.
 bool operator==(const Value& left, const Value& right);
 /// The same, adding to `work` one for each element compared and each 64 bytes of text. Stops with
 /// false when `work` passes `work_max`: look at it before trusting the answer.
 bool equal(const Value& left, const Value& right, std::uint64_t& work, std::uint64_t work_max);
 
-/// CEL's `<` and its kin: numbers among each other, strings, bytes, bools, timestamps, durations.
+/// Bytes that two values share exactly when `==` calls them equal; nothing for what holds a NaN,
+/// which is equal to nothing.
+std::optional<std::string> identity(const Value& value);
+
+/// CEL's `<` and its kin: numbers among each other (an integer meets a double as the double nearest
+/// to it, as CEL's conformance cases ask), strings, bytes, bools, timestamps, durations.
 /// Unordered when the kinds have no order between them or one is NaN.
 std::partial_ordering order(const Value& left, const Value& right);
 

@@ -43,6 +43,28 @@ std::partial_ordering order_numbers(const Value& left, const Value& right) {
     return reversed(order_uinteger_real(right.as_uinteger(), left.as_real()));
 }
 
+// Whether an integer and a double are the same number. Not by way of `order_numbers`: the double
+// nearest to 2^53 + 1 is also the one nearest to 2^53, and equality has to carry over.
+bool same_number(std::int64_t left, double right) {
+    if (!(right >= -0x1p63 && right < 0x1p63)) return false;
+    const auto whole = static_cast<std::int64_t>(right);
+    return whole == left && static_cast<double>(whole) == right;
+}
+
+bool same_number(std::uint64_t left, double right) {
+    if (!(right >= 0 && right < 0x1p64)) return false;
+    const auto whole = static_cast<std::uint64_t>(right);
+    return whole == left && static_cast<double>(whole) == right;
+}
+
+bool equal_numbers(const Value& left, const Value& right) {
+    if (left.is(Kind::real) == right.is(Kind::real)) return std::is_eq(order_numbers(left, right));
+    const Value& real = left.is(Kind::real) ? left : right;
+    const Value& whole = left.is(Kind::real) ? right : left;
+    if (whole.is(Kind::integer)) return same_number(whole.as_integer(), real.as_real());
+    return same_number(whole.as_uinteger(), real.as_real());
+}
+
 // One comparison of possibly deep values. Values nest no deeper than JSON and expressions may, so
 // the recursion is bounded.
 class Equality {
@@ -51,7 +73,7 @@ public:
 
     bool equal(const Value& left, const Value& right) {
         if (++work_ > work_max_) return false;
-        if (left.is_number() && right.is_number()) return std::is_eq(order_numbers(left, right));
+        if (left.is_number() && right.is_number()) return equal_numbers(left, right);
         if (left.kind() != right.kind()) return false;
         switch (left.kind()) {
             case Kind::null:

@@ -422,3 +422,15 @@ TEST_CASE("the patterns of a schema together have a limit, and the first beyond 
     options.limits.pattern_instructions_max = 200'000;
     CHECK(base::Schema::compile(schema, options));
 }
+
+TEST_CASE("unevaluatedProperties blames nobody for what a schema that failed has looked at") {
+    const auto schema = compiled(R"({
+        "allOf": [{"properties": {"a": {"type": "string"}, "b": {}}, "required": ["c"]}],
+        "properties": {"d": {"type": "number"}},
+        "unevaluatedProperties": false})");
+    const auto error = misfit(schema, R"({"a": "x", "b": 1, "d": 2})");
+    REQUIRE(error.details.size() == 1);
+    CHECK(error.details[0].message.contains("'c' is missing"));
+    // Beside a fault of its own members it still knows who is not allowed.
+    CHECK(misfit(schema, R"({"a": "x", "b": 1, "c": 1, "d": "x"})").details.size() == 2);
+}

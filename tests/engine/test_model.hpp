@@ -70,7 +70,7 @@ struct TestModel {
     /// Fires until nothing more can; returns the number of firings.
     std::size_t run() {
         std::size_t total = 0;
-        for (std::size_t fired = 1; fired != 0;) {
+        for (std::size_t fired = 1; fired != 0 || model.scheduler().searching();) {
             fired = model.pump(now, 1000);
             total += fired;
         }

@@ -21,20 +21,25 @@ std::uint32_t least(const nets::InputArc& arc) {
     return std::holds_alternative<nets::AllWeight>(arc.take) ? 1 : 0;
 }
 
-std::vector<Marking> made(const nets::Net& net, const nets::Transition& rules) {
-    std::vector<Marking> ways;
-    const auto add = [&](const nets::Outputs& outputs) {
+struct Way {
+    Marking make;
+    bool failed = false;  // S18: then nothing is reset
+};
+
+std::vector<Way> made(const nets::Net& net, const nets::Transition& rules) {
+    std::vector<Way> ways;
+    const auto add = [&](const nets::Outputs& outputs, bool failed) {
         Marking all(net.places.size());
         for (const auto& rule : outputs.rules) {
             Marking one(net.places.size());
             Marking& into = rule.otherwise || outputs.first_only ? one : all;
             into[rule.place] += rule.each ? tokens_max + 1 : 1;  // any number
-            if (&into == &one) ways.push_back(one);
+            if (&into == &one) ways.push_back({one, failed});
         }
-        ways.push_back(all);
+        ways.push_back({all, failed});
     };
-    add(rules.out);
-    if (rules.fail) add(*rules.fail);
+    add(rules.out, false);
+    if (rules.fail) add(*rules.fail, true);
     return ways;
 }
 
@@ -91,20 +96,25 @@ struct Exploration {
             if (state.marking[arc.place] < bound[arc.place]) return;
             if (arc.kind == nets::ArcKind::consume) after.marking[arc.place] -= least(arc);
         }
+        end(after, rules);
+    }
+
+    // Every way in which a firing that has taken its tokens may end.
+    void end(const State& taken, const nets::Transition& rules) {
+        State emptied = taken;
         for (const auto& arc : rules.in) {
             const bool resets = arc.kind == nets::ArcKind::reset && !free_arc(arc);
-            if (resets && !arc.where && !arc.key) after.marking[arc.place] = 0;
+            if (resets && !arc.where && !arc.key) emptied.marking[arc.place] = 0;
         }
-        for (const auto& make : made(question.net, rules))
-            reach(after, make);
+        for (const auto& way : made(question.net, rules))
+            reach(way.failed ? taken : emptied, way.make);
     }
 
     void step(const State& state) {
         for (std::size_t i = 0; i < state.running.size(); ++i) {
             State after = state;
             after.running.erase(after.running.begin() + static_cast<std::ptrdiff_t>(i));
-            for (const auto& make : made(question.net, question.net.transitions[state.running[i]]))
-                reach(after, make);
+            end(after, question.net.transitions[state.running[i]]);
         }
         for (std::size_t i = 0; i < state.late.size(); ++i) {
             State after = state;

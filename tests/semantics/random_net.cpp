@@ -68,6 +68,31 @@ struct Maker {
         return made;
     }
 
+    // Of one token, of two (an equality has an index, other relations have none), or of a list.
+    std::string guard(const Json& in) {
+        const auto one = alias_of_one();
+        const auto other = alias_of_one();
+        std::string list;
+        for (const auto& [alias, arc] : in.items()) {
+            if (arc.contains("take") && arc["take"].is_string() && !arc.contains("arc"))
+                list = alias;
+        }
+        switch (dice.below(5)) {
+            case 0:
+                return fmt::format("{}.k == {}.n", one, other);
+            case 1:
+                return fmt::format("{}.n + {}.n == 3", one, other);
+            case 2:
+                return fmt::format("{}.n == {}.n && {}.k < 2", one, other, other);
+            case 3:
+                if (!list.empty()) return fmt::format("size({}) < 2", list);
+                break;
+            default:
+                break;
+        }
+        return fmt::format("{}.n {} 1", one, dice.one_in(2) ? ">=" : "!=");
+    }
+
     std::string alias_of_one() { return single[dice.below(single.size())]; }
 
     Json token(bool joins) {
@@ -117,8 +142,8 @@ struct Maker {
                 if (arc.contains("take") && arc["take"].is_string()) arc["take"] = "all";
                 if (arc.value("arc", "") == "inhibit") arc.erase("take");
             }
-        } else if (dice.one_in(4)) {
-            made["guard"] = fmt::format("{}.n {} 1", alias_of_one(), dice.one_in(2) ? ">=" : "!=");
+        } else if (dice.one_in(3)) {
+            made["guard"] = guard(made["in"]);
         }
         if (dice.one_in(3)) {
             made["call"] = {{"toolId", "tool"}, {"args", Json::object()}};

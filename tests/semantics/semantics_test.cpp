@@ -58,6 +58,7 @@ private:
             REQUIRE(model_->replay(record));
         model_->take_over(++epoch_);
         model_->go_live(now_);
+        model_->try_at_once(1 + dice_.below(3));
         // It stands again where it stood after the last record that was kept.
         const bool first = after_.empty();
         interpreter_ =
@@ -245,11 +246,27 @@ private:
             }
             keep();
             if (!fault_.empty()) return;
-            if (fired != 0 || asked) continue;
+            if (fired != 0 || asked || model_->scheduler().searching()) continue;
             set_aside();
             fault_ = interpreter_->at_rest(now_);
+            if (fault_.empty()) fault_ = why_not_disagrees();
             return;
         }
+    }
+
+    // A look at everything finds no more than what came by itself.
+    std::string why_not_disagrees() const {
+        const auto& scheduler = model_->scheduler();
+        for (engine::TransitionId id = 0; id < model_->state().transitions.size(); ++id) {
+            const auto& name = model_->state().transitions[id].name;
+            if (scheduler.waiting(id).rooms.empty() && scheduler.peek(id, now_))
+                return fmt::format("S29: '{}' is enabled at rest", name);
+            for (const auto& held : scheduler.held(id, 99)) {
+                if (held.why.reason == engine::Unbound::Reason::searching)
+                    return fmt::format("S29: '{}' is still searching at rest", name);
+            }
+        }
+        return {};
     }
 
     Dice dice_;
