@@ -34,9 +34,8 @@ std::vector<std::string> environment(
         "NETWRIGHT_ATTEMPT=" + base::text(job.attempt),
         "NETWRIGHT_IDEMPOTENCY_KEY=" + job.idempotency_key,
     };
-    for (const auto& [name, value] : job.env) {
-        if (jobs::env_name_allowed(name)) out.push_back(name + "=" + value);
-    }
+    for (const auto& [name, value] : job.env)
+        out.push_back(name + "=" + value);
     return out;
 }
 
@@ -130,6 +129,30 @@ FinishedJob JobRunner::not_begun(base::Error error) {
     return refused(jobs::OutcomeClass::rejected, std::move(error));
 }
 
+std::optional<std::string> JobRunner::why_refused(const jobs::Job& job) const {
+    for (const auto& [name, value] : job.env) {
+        if (!jobs::env_name_allowed(name)) {
+            return fmt::format("a job may not set '{}' in its environment, only TOOL_*", name);
+        }
+    }
+    if (job.caps.output_bytes > options_.output_bytes_max) {
+        return fmt::format(
+            "outputBytes = {} is over this executor's own maximum, {}",
+            job.caps.output_bytes,
+            options_.output_bytes_max
+        );
+    }
+    const auto* script = std::get_if<jobs::Script>(&job.binding);
+    if (script != nullptr && script->size > options_.content_bytes_max) {
+        return fmt::format(
+            "a script of {} bytes is over this executor's own maximum, {}",
+            script->size,
+            options_.content_bytes_max
+        );
+    }
+    return std::nullopt;
+}
+
 base::Result<JobRunner::Plan> JobRunner::plan(const Start& start) {
     const jobs::Job& job = start.lease.job;
     Plan plan;
@@ -164,6 +187,11 @@ FinishedJob JobRunner::run(const Start& start, JobControl& control) {
         const auto code =
             spawner_ ? base::ErrorCode::unsupported : base::ErrorCode::sandbox_unavailable;
         return refused(jobs::OutcomeClass::rejected, {code, *why, {}, {}});
+    }
+    if (auto why = why_refused(job)) {
+        return refused(
+            jobs::OutcomeClass::rejected, {base::ErrorCode::unsupported, std::move(*why), {}, {}}
+        );
     }
     if (auto full = disk_shortage(options_.work); !full.empty()) {
         return not_begun({base::ErrorCode::limit, std::move(full), {}, {}});

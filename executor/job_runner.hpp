@@ -43,6 +43,9 @@ struct RunnerOptions {
     CgroupPlace cgroups;
     bool use_cgroups = true;                  ///< false: as on a machine without any
     base::Duration grace = base::seconds(2);  ///< between TERM and KILL
+    /// Against a master that asks for too much of this machine: more is `rejected`.
+    std::int64_t output_bytes_max = std::int64_t{1} << 30U;  ///< of each stream
+    std::uint64_t content_bytes_max = std::uint64_t{64} << 20U;
     /// Looked for when it starts.
     std::vector<jobs::Runtime> runtimes{std::begin(all_runtimes), std::end(all_runtimes)};
 };
@@ -107,6 +110,7 @@ private:
         std::string filename;
         std::optional<JobFolder> folder;  ///< without a sandbox
     };
+    [[nodiscard]] std::optional<std::string> why_refused(const jobs::Job& job) const;
     base::Result<Plan> plan(const Start& start);
     [[nodiscard]] base::Result<PreparedSpawn> prepare(
         Plan& plan, const Start& start, const JobPipes& pipes

@@ -117,10 +117,23 @@ Caps read_caps(const base::Json& json, const std::string& pointer, wire::Faults&
     return caps;
 }
 
+bool env_name_readable(std::string_view name) {
+    if (name.empty() || (name.front() >= '0' && name.front() <= '9')) return false;
+    const bool plain = std::ranges::all_of(name, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_';
+    });
+    if (!plain || name.starts_with("LD_") || name.starts_with("NETWRIGHT_")) return false;
+    constexpr std::array<std::string_view, 7> reserved{
+        "PATH", "HOME", "TMPDIR", "PYTHONPATH", "NODE_OPTIONS", "BASH_ENV", "ENV"
+    };
+    return std::ranges::find(reserved, name) == reserved.end();
+}
+
 void read_environment(wire::ObjectReader& reader, Job& job) {
     job.env = reader.text_map("env", env_count_max);
     for (const auto& [key, value] : job.env) {
-        if (!env_name_allowed(key)) {
+        if (!env_name_readable(key)) {
             reader.fault("env", fmt::format("'{}' must not be set by a job", key));
         }
         if (value.find('\0') != std::string::npos) {
@@ -193,16 +206,43 @@ bool valid_filename(std::string_view filename) {
 }
 
 bool env_name_allowed(std::string_view name) {
-    if (name.empty() || (name.front() >= '0' && name.front() <= '9')) return false;
-    const bool plain = std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_';
-    });
-    if (!plain || name.starts_with("LD_") || name.starts_with("NETWRIGHT_")) return false;
-    constexpr std::array<std::string_view, 7> reserved{
-        "PATH", "HOME", "TMPDIR", "PYTHONPATH", "NODE_OPTIONS", "BASH_ENV", "ENV"
+    if (!env_name_readable(name)) return false;
+    if (name.starts_with("TOOL_") || name.starts_with("LC_")) return true;
+    constexpr std::array<std::string_view, 8> harmless{
+        "TZ", "LANG", "LANGUAGE", "TERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR"
     };
-    return std::ranges::find(reserved, name) == reserved.end();
+    return std::ranges::find(harmless, name) != harmless.end();
+}
+
+namespace {
+
+// As a JSON string: a control character takes six bytes. What is not UTF-8 is sent as base64, which
+// is less.
+std::size_t quoted_bytes(std::string_view text) {
+    std::size_t bytes = text.size() + 2;
+    for (const char c : text) {
+        if (static_cast<unsigned char>(c) < 0x20) bytes += 5;
+        if (c == '"' || c == '\\') ++bytes;
+    }
+    return std::max(bytes, text.size() / 3 * 4 + 8);
+}
+
+}  // namespace
+
+std::size_t bytes_on_the_wire(const Job& job) {
+    constexpr std::size_t rest = 2048;  // names, numbers, digests and ids
+    std::size_t bytes = rest + quoted_bytes(job.args) + quoted_bytes(job.input.value_or(""));
+    if (const auto* script = std::get_if<Script>(&job.binding)) {
+        // It is read when it ships, and only up to this size.
+        bytes += std::min<std::size_t>(script->size, content_inline_bytes_max) / 3 * 4 + 8;
+    } else if (const auto* command = std::get_if<Command>(&job.binding)) {
+        bytes += quoted_bytes(command->script);
+    }
+    for (const auto& argument : job.argv)
+        bytes += quoted_bytes(argument) + 1;
+    for (const auto& [name, value] : job.env)
+        bytes += quoted_bytes(name) + quoted_bytes(value) + 2;
+    return bytes;
 }
 
 base::Json to_json(const Job& job) {

@@ -100,9 +100,14 @@ using base::limits::input_bytes_max;
 /// most 128 bytes.
 bool valid_filename(std::string_view filename);
 
-/// A job's env must not set PATH, HOME, LD_*, PYTHONPATH, NODE_OPTIONS, TMPDIR, BASH_ENV, ENV nor
-/// NETWRIGHT_*; names are `[A-Za-z_][A-Za-z0-9_]*`.
+/// What a job's env may set: `TOOL_` and more of `A-Z a-z 0-9 _`, and the few variables that tell
+/// programs how to speak and not what to run (TZ, LANG, LC_*, TERM, NO_COLOR and the like). Of all
+/// others nobody knows which program or library takes orders from them. Read is also what earlier
+/// versions allowed; it is not run.
 bool env_name_allowed(std::string_view name);
+
+/// At least as many bytes as the job has in JSON, its script's content included; not many more.
+std::size_t bytes_on_the_wire(const Job& job);
 
 base::Json to_json(const Job& job);
 base::Result<Job> job_from_json(const base::Json& json);

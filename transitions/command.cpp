@@ -54,7 +54,7 @@ public:
         for (const auto& [name, setting] : value.items()) {
             const std::string pointer = base::pointer_child("/args/env", name);
             if (!jobs::env_name_allowed(name)) {
-                fault(pointer, "may not be set by a job");
+                fault(pointer, "may not be set by a job, whose variables begin with TOOL_");
             } else if (!setting.is_string() ||
                        setting.get_ref<const std::string&>().find('\0') != std::string::npos) {
                 fault(pointer, "must be a string without NUL");

@@ -92,17 +92,38 @@ TEST_CASE("stdin carries the input to its last byte, or is at its end at once") 
     CHECK(rig.run(lease).outcome.standard_output.text == *lease.job.input);
 }
 
+TEST_CASE("a job that asks for more than this executor gives anybody is rejected, not cut down") {
+    const base::TemporaryFolder folder;
+    auto options = rig::options(folder.path());
+    options.output_bytes_max = 1000;
+    options.content_bytes_max = 10;
+    rig::Rig rig(options);
+    auto variable = rig::bash("echo ran");
+    variable.job.env = {{"SHELLOPTS", "xtrace"}};
+    auto output = rig::bash("echo ran");
+    output.job.caps.output_bytes = 1001;
+    auto content = rig::script(jobs::Runtime::sh, "echo far too long");
+    content.job.caps.output_bytes = 1000;
+    for (const auto& lease : {variable, output, content}) {
+        const auto outcome = rig.run(lease).outcome;
+        CHECK(outcome.outcome_class == jobs::OutcomeClass::rejected);
+        CHECK(outcome.error->code == base::ErrorCode::unsupported);
+        CHECK(outcome.standard_output.bytes_total == 0);
+    }
+}
+
 TEST_CASE("a job's environment is what was given and nothing else") {
     rig::Rig rig;
     ::setenv("NETWRIGHT_TEST_SECRET", "leaked", 1);
     auto lease = rig::bash(
         "env | sort; echo --; cat /proc/1/environ /proc/*/environ 2>/dev/null | tr '\\0' '\\n'"
     );
-    lease.job.env = {{"COLOUR", "blue"}, {"LD_PRELOAD", "x"}};
+    lease.job.env = {{"TOOL_COLOUR", "blue"}, {"TZ", "UTC"}};
     const auto text = rig.run(lease).outcome.standard_output.text;
     ::unsetenv("NETWRIGHT_TEST_SECRET");
     for (const char* line :
-         {"COLOUR=blue",
+         {"TOOL_COLOUR=blue",
+          "TZ=UTC",
           "HOME=/job",
           "LANG=C.UTF-8",
           "NETWRIGHT_ATTEMPT=o7.1",
