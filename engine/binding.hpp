@@ -91,9 +91,7 @@ private:
         std::vector<std::unique_ptr<base::Json>> kept;
     };
     void load(std::size_t arc);
-    nets::cel::Value stored(
-        std::vector<std::unique_ptr<base::Json>>& kept, std::string_view json
-    );
+    nets::cel::Value stored(std::vector<std::unique_ptr<base::Json>>& kept, std::string_view json);
 
     const State& state_;
     const nets::Transition& rules_;

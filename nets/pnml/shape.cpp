@@ -64,7 +64,7 @@ constexpr std::array rules = {
     Rule{"pnml", {}, in_pnml},
 };
 
-bool is_space(char c) {
+bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
@@ -131,7 +131,7 @@ private:
         const Rule& rule = *std::ranges::find(rules, parent, &Rule::element);
         if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) {
             const std::string_view text = node.value();
-            if (rule.text || std::ranges::all_of(text, is_space)) return false;
+            if (rule.text || std::ranges::all_of(text, is_blank)) return false;
             report_(
                 node.offset_debug(),
                 fmt::format("text directly inside <{}>: only <text> holds text", parent)
