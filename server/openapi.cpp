@@ -43,13 +43,15 @@ Json operation_of(const http::Route& route) {
             {"content",
              {{"application/json", {{"schema", {{"$ref", "#/components/schemas/Error"}}}}}}}}}}},
     };
-    if (route.method == http::Method::post) {
+    if (route.method == http::Method::post || route.method == http::Method::delete_) {
         operation["parameters"].push_back(
             {{"name", "Idempotency-Key"},
              {"in", "header"},
              {"required", false},
              {"schema", {{"type", "string"}}}}
         );
+    }
+    if (route.method == http::Method::post) {
         operation["requestBody"] = {
             {"content", {{"application/json", {{"schema", Json::object()}}}}}
         };

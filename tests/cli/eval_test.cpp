@@ -1,6 +1,7 @@
 #include "cli/eval.hpp"
 
 #include "base/files.hpp"
+#include "base/json.hpp"
 
 #include <doctest/doctest.h>
 
