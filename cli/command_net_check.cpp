@@ -1,4 +1,5 @@
 #include "base/clock.hpp"
+#include "base/length.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "nets/analysis/command.hpp"
@@ -50,13 +51,9 @@ Outcome<Exit> check(Context& context, const CheckOptions& options) {
     limits.clock = &base::system_clock();
     limits.memory_bytes_max = options.memory_mebibytes_max * mebibyte;
     if (!options.time.empty()) {
-        const auto time = base::duration(options.time);
-        if (!time) {
-            return wrong_usage(
-                fmt::format("--time '{}' is no length of time", options.time),
-                "write it as 500ms, 10s, 5m"
-            );
-        }
+        constexpr auto time_max = base::seconds(std::int64_t{366} * 86'400);
+        const auto time = base::length_within(options.time, {base::Duration{}, time_max});
+        if (!time) return wrong_usage("--time " + time.error().message);
         limits.time_max = *time;
     }
     const auto text = read_input(options.file);

@@ -1,4 +1,5 @@
 #include "base/clock.hpp"
+#include "base/length.hpp"
 #include "base/log.hpp"
 #include "cli/command.hpp"
 #include "cli/executor_process.hpp"
@@ -15,6 +16,8 @@
 namespace cli {
 
 namespace {
+
+constexpr auto lease_max = base::seconds(86'400);
 
 struct ServeOptions {
     std::string data;
@@ -57,13 +60,8 @@ void declare_serve(CLI::App& app, ServeOptions& options) {
 Outcome<server::Master::Options> master_options(const ServeOptions& options) {
     auto address = parse_listen_address(options.listen);
     if (!address) return wrong_usage(std::move(address.error()));
-    const auto lease = base::duration(options.lease);
-    if (!lease || lease->us <= 0) {
-        return wrong_usage(
-            fmt::format("--lease '{}' is no length of time", options.lease),
-            "write it as 500ms, 30s"
-        );
-    }
+    const auto lease = base::length_within(options.lease, {base::milliseconds(1), lease_max});
+    if (!lease) return wrong_usage("--lease " + lease.error().message);
     server::Master::Options master;
     master.data = options.data.empty() ? default_data() : std::filesystem::path(options.data);
     master.host = std::move(address->host);

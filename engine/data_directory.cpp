@@ -75,17 +75,23 @@ base::Result<void> keep_private(const std::filesystem::path& folder) {
     }
     const mode_t mode = status.st_mode & 07777U;
     if ((mode & others) == 0) return {};
-    if (status.st_uid != ::geteuid()) {
+    // A directory that holds something else, /tmp or a home, is not this program's to close.
+    std::error_code ignored;
+    const bool own =
+        status.st_uid == ::geteuid() && (std::filesystem::exists(folder / "format", ignored) ||
+                                         std::filesystem::is_empty(folder, ignored));
+    if (!own) {
         return base::fail(
             base::ErrorCode::not_permitted,
             fmt::format(
-                "{} belongs to user {} and has the mode {:o}: other users could read the log",
+                "{} has the mode {:o} and belongs to user {}: other users could read the log",
                 folder.string(),
-                status.st_uid,
-                mode
+                mode,
+                status.st_uid
             ),
             fmt::format(
-                "give a directory of this process's own user, such as --data {}",
+                "close it (chmod 700) if it is for this master only, or give another one, such as "
+                "--data {}",
                 (folder / "netwright").string()
             )
         );

@@ -18,8 +18,8 @@ inline constexpr const char* restoring_name = "restoring";
 /// ends with it.
 class DataDirectory {
 public:
-    /// Makes it (0700) when it does not exist, and takes the rights of other users away from one
-    /// that this user owns; a directory of somebody else that other users can enter is refused.
+    /// Makes it (0700) when it does not exist. Takes the rights of other users away from an empty
+    /// directory or a master's own; `not_permitted` for another one that other users can enter.
     /// `conflict` when another process holds it, naming its pid; `unsupported` when it is of a
     /// newer format.
     static base::Result<DataDirectory> open(const std::filesystem::path& path);

@@ -1,4 +1,6 @@
+#include "base/json.hpp"
 #include "base/limits.hpp"
+#include "engine/claim_length.hpp"
 #include "engine/decisions.hpp"
 
 #include <nlohmann/json.hpp>
@@ -17,8 +19,6 @@ namespace {
 
 constexpr std::size_t agent_name_bytes_max = 128;
 constexpr std::size_t note_bytes_max = 4096;
-constexpr base::Duration claim_min = base::seconds(1);
-constexpr base::Duration claim_max = base::seconds(24 * 3600);
 
 // When the operation has to be looked at: its claim ends, or its time is up.
 std::optional<base::Timestamp> deadline_of(const Operation& operation) {
@@ -65,7 +65,12 @@ Result<void> good_length(base::Duration length) {
     if (length >= claim_min && length <= claim_max) return {};
     return fail(
         ErrorCode::validation,
-        fmt::format("a claim lasts from {} to {}", base::text(claim_min), base::text(claim_max))
+        fmt::format(
+            "a claim lasts from {} to {}, not {}",
+            base::text(claim_min),
+            base::text(claim_max),
+            base::text(length)
+        )
     );
 }
 

@@ -1,6 +1,7 @@
 #include "server/api.hpp"
 
 #include "base/json.hpp"
+#include "base/length.hpp"
 #include "server/idempotency.hpp"
 
 #include <nlohmann/json.hpp>
@@ -77,14 +78,9 @@ Result<std::optional<base::Duration>> wait_of(const http::Request& request) {
     const auto text = request.query.one("wait");
     if (!text) return fail(text.error());
     if (!*text) return std::nullopt;
-    const auto wait = base::duration(**text);
-    if (!wait || *wait > wait_max) {
-        return fail(
-            ErrorCode::validation,
-            fmt::format("wait must be a duration of at most {}, such as 30s", base::text(wait_max))
-        );
-    }
-    return wait;
+    const auto wait = base::length_within(**text, {base::Duration{}, wait_max});
+    if (!wait) return fail(ErrorCode::validation, "wait " + wait.error().message);
+    return *wait;
 }
 
 base::Error malformed_cursor() {

@@ -1,3 +1,4 @@
+#include "base/length.hpp"
 #include "http/range.hpp"
 #include "server/api.hpp"
 #include "server/idempotency.hpp"
@@ -193,10 +194,11 @@ http::Task<http::Response> collect_blob(Api& api, http::Request request) {
         co_return http::error_response(!grace_text ? grace_text.error() : dry_text.error());
     blobstore::Collection collection{.dry_run = *dry_text && **dry_text == "true"};
     if (*grace_text) {
-        const auto grace = base::duration(**grace_text);
+        constexpr auto grace_max = base::seconds(std::int64_t{366} * 86'400);
+        const auto grace = base::length_within(**grace_text, {base::Duration{}, grace_max});
         if (!grace)
             co_return http::error_response(
-                base::Error{ErrorCode::validation, "grace must be a duration, such as 1h", {}, {}}
+                base::Error{ErrorCode::validation, "grace " + grace.error().message, {}, {}}
             );
         collection.grace = *grace;
     }

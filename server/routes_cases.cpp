@@ -98,6 +98,14 @@ http::Task<http::Response> get_case(Api& api, http::Request request) {
     if (!wait) co_return http::error_response(wait.error());
     const auto id = id_of(request, "c", &base::case_id);
     if (!id) co_return http::error_response(id.error());
+    if (request.query.has("asOf") && *wait) {
+        co_return http::error_response(base::Error{
+            ErrorCode::validation,
+            "wait and asOf exclude each other: a case as of a past seq or time does not change",
+            "leave one of them out",
+            {}
+        });
+    }
     if (request.query.has("asOf")) co_return respond(co_await show_case(api, request, *id));
     co_return respond(co_await wait_and_show(api, request, *id, *wait));
 }

@@ -1,4 +1,6 @@
 #include "base/json.hpp"
+#include "base/length.hpp"
+#include "engine/claim_length.hpp"
 #include "server/api.hpp"
 #include "server/views.hpp"
 
@@ -50,8 +52,8 @@ public:
     base::Duration duration(const char* name, base::Duration otherwise) {
         const auto given = text(name, false);
         if (given.empty()) return otherwise;
-        const auto length = base::duration(given);
-        if (!length) fault(base::pointer_child("", name), "must be a duration, such as 60s");
+        const auto length = base::length_within(given, {engine::claim_min, engine::claim_max});
+        if (!length) fault(base::pointer_child("", name), length.error().message);
         return length.value_or(otherwise);
     }
     std::uint64_t number(const char* name) {
@@ -59,7 +61,13 @@ public:
         if (value == nullptr) return 0;
         if (value->is_number_integer() && value->get<std::int64_t>() >= 0)
             return value->get<std::uint64_t>();
-        fault(base::pointer_child("", name), "must be a whole number from 0");
+        fault(
+            base::pointer_child("", name),
+            fmt::format(
+                "must be a whole number from 0{}",
+                value->is_number() ? ", not " + value->dump() : ""
+            )
+        );
         return 0;
     }
     void fault(std::string pointer, std::string message) {

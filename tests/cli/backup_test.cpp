@@ -149,6 +149,7 @@ TEST_CASE("the backup of a running master has its heads, so a restored log that 
 TEST_CASE("a master does not start where a restore has not finished") {
     Lab lab;
     fs::create_directories(lab.data() / "restoring");
+    fs::permissions(lab.data(), fs::perms{0700});
     auto& master = lab.launch_master();
     CHECK(master.wait() != 0);
     CHECK(lab.diary("master").contains("restore"));

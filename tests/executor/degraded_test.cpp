@@ -1,5 +1,6 @@
 #include "executor/cgroups.hpp"
 #include "executor/public_folder.hpp"
+#include "executor/spawner.hpp"
 #include "tests/executor/rig.hpp"
 
 #include <doctest/doctest.h>
@@ -222,6 +223,18 @@ TEST_CASE("pure v1 without a unified mount freezes, kills and thaws") {
     int status = 0;
     CHECK(::waitpid(child, &status, 0) == child);
     CHECK(WTERMSIG(status) == SIGKILL);
+}
+
+TEST_CASE("a program whose texts hold a zero byte is not started: they would shift") {
+    const std::string zero("a\0b", 3);
+    const executor::Program good{.path = "/bin/sh", .argv = {"sh"}, .env = {"A=a"}, .folder = "/"};
+    CHECK(executor::program_file(good));
+    auto argument = good;
+    argument.argv.push_back(zero);
+    auto setting = good;
+    setting.env.push_back(zero);
+    for (const auto& program : {argument, setting})
+        CHECK_FALSE(executor::program_file(program));
 }
 
 TEST_CASE("a public folder that nobody holds any more is removed by the next executor") {
