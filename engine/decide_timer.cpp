@@ -11,11 +11,24 @@ namespace {
 // Later than this, nobody was there to see the turn: cron counts in minutes.
 constexpr base::Duration cron_missed_after = base::seconds(60);
 
-// The first turn of a timer that begins to count now. Nothing where its time zone is not known.
-std::optional<base::Timestamp> first_turn(const nets::Transition& rules, base::Timestamp now) {
-    if (const auto* every = std::get_if<nets::Every>(&rules.action)) return now + every->interval;
+// Below, a wall clock that was set back costs a timer no more than that; from there on a turn comes
+// again: of timers that follow real time, and from `day_changed_from` on of those with given hours.
+constexpr base::Duration set_back_from = base::seconds(60);
+constexpr base::Duration day_changed_from = base::seconds(3 * 3600);
+
+// Whether a turn was looked at is known when there is a record of so much later.
+constexpr base::Duration looked_at_within = base::seconds(60);
+
+// The first turn after `after`. Nothing where the time zone is not known.
+std::optional<base::Timestamp> turn_after(
+    const nets::Transition& rules, base::Timestamp due, base::Timestamp after
+) {
+    if (const auto* every = std::get_if<nets::Every>(&rules.action)) {
+        const std::int64_t passed = after < due ? 0 : (after - due).us / every->interval.us + 1;
+        return due + base::Duration{passed * every->interval.us};
+    }
     const auto& cron = std::get<nets::Cron>(rules.action);
-    return nets::next_turn(cron.fields, cron.zone, now);
+    return nets::next_turn(cron.fields, cron.zone, after);
 }
 
 struct Turn {
@@ -51,21 +64,65 @@ Event turn_passed(const TransitionEntry& entry) {
 
 }  // namespace
 
+base::Timestamp Decisions::timer_clock(const nets::Transition& rules) const {
+    const bool by_wall = std::holds_alternative<nets::Cron>(rules.action);
+    return by_wall ? asker.now + model.wall_ahead() : asker.now;
+}
+
+void Decisions::await_turn(TransitionId id) {
+    const nets::Transition& rules = state().transitions[id].rules();
+    const base::Duration left = turns().at(id).due - timer_clock(rules);
+    timers().emplace(asker.now + left, id);
+}
+
 void Decisions::start_timers() {
     timers().clear();
     for (TransitionId id = 0; id < state().transitions.size(); ++id) {
         const TransitionEntry& entry = state().transitions[id];
         if (!entry.deployment || !nets::is_timer(entry.rules())) continue;
-        if (state().pause_of(entry) != nullptr) continue;
-        if (entry.timer_next.us == 0) {
-            const auto first = first_turn(entry.rules(), asker.now);
+        const bool paused = state().pause_of(entry) != nullptr;
+        if (entry.timer_next.us == 0 && !paused) {
+            const base::Timestamp now = timer_clock(entry.rules());
+            const auto* every = std::get_if<nets::Every>(&entry.rules().action);
+            const auto first =
+                every != nullptr ? now + every->interval : turn_after(entry.rules(), now, now);
             if (!first) continue;
             Event event = turn_passed(entry);
             event.next = *first;
             emit(std::move(event));
         }
-        timers().emplace(state().transitions[id].timer_next, id);
+        const base::Timestamp due = model.next_turn(id);
+        turns()[id] = {state().transitions[id].timer_next, due};
+        if (!paused && due.us != 0) await_turn(id);
     }
+}
+
+void Decisions::open_timers() {
+    start_timers();
+    for (auto& [id, turn] : turns()) {
+        const TransitionEntry& entry = state().transitions[id];
+        if (state().pause_of(entry) != nullptr || turn.due.us == 0) continue;
+        if (state().ts - turn.due < looked_at_within) continue;
+        turn.due = turn_after(entry.rules(), turn.due, state().ts).value_or(turn.due);
+    }
+    wall_went_back({-std::min(model.wall_ahead().us, std::int64_t{0})});
+}
+
+void Decisions::wall_went_back(base::Duration back) {
+    for (auto& [id, turn] : turns()) {
+        const TransitionEntry& entry = state().transitions[id];
+        const auto* cron =
+            entry.deployment ? std::get_if<nets::Cron>(&entry.rules().action) : nullptr;
+        if (cron == nullptr || turn.due.us == 0) continue;
+        if (back < (cron->fields.real_time ? set_back_from : day_changed_from)) continue;
+        const auto next = nets::next_turn(cron->fields, cron->zone, timer_clock(entry.rules()));
+        if (!next || *next >= turn.due) continue;
+        Event event = turn_passed(entry);
+        event.next = *next;
+        turn = {*next, *next};
+        emit(std::move(event));
+    }
+    start_timers();
 }
 
 std::optional<Enabled> timer_firing(const Model& model, TransitionId id, base::Timestamp now) {
@@ -78,25 +135,22 @@ std::optional<Enabled> timer_firing(const Model& model, TransitionId id, base::T
     return enabled;
 }
 
-void Decisions::fire_timer(TransitionId id, base::Timestamp due) {
+void Decisions::fire_timer(TransitionId id) {
     const TransitionEntry& entry = state().transitions[id];
-    if (!entry.deployment || entry.timer_next != due || !nets::is_timer(entry.rules())) return;
-    const Turn turn = turn_of(entry.rules(), due, asker.now);
+    if (!entry.deployment || !nets::is_timer(entry.rules())) return;
+    auto& planned = turns().at(id);
+    const Turn turn = turn_of(entry.rules(), planned.due, timer_clock(entry.rules()));
     if (!turn.next) return;  // the zone is gone: looked at again when the model is opened
-    timers().emplace(*turn.next, id);
-    std::optional<Enabled> enabled;
-    if (!turn.missed || turn.once_when_missed) enabled = timer_firing(model, id, asker.now);
-    Event event = turn_passed(entry);
-    Resets reset;
-    if (enabled) {
-        auto made = immediate(model, *enabled, asker.now);
-        if (!made.full) {
-            event = std::move(made.event);
-            reset = std::move(made.resets);
-        }
-    }
-    event.next = *turn.next;
-    emit_with(reset, std::move(event));
+    planned.due = *turn.next;
+    await_turn(id);
+    if (turn.missed && !turn.once_when_missed) return;
+    const auto enabled = timer_firing(model, id, asker.now);
+    if (!enabled) return;
+    auto made = immediate(model, *enabled, asker.now);
+    if (made.full) return;
+    made.event.next = *turn.next;
+    planned.recorded = *turn.next;
+    emit_with(made.resets, std::move(made.event));
 }
 
 }  // namespace engine

@@ -49,8 +49,14 @@ struct Decisions {
     bool fire(const Enabled& enabled);
 
     // decide_timer.cpp
-    void fire_timer(TransitionId id, base::Timestamp due);
+    void fire_timer(TransitionId id);
     void start_timers();
+    /// The same after an opening: turns that were looked at in an earlier life are over.
+    void open_timers();
+    /// By so much; less than nothing: it went ahead.
+    void wall_went_back(base::Duration back);
+    [[nodiscard]] base::Timestamp timer_clock(const nets::Transition& rules) const;
+    void await_turn(TransitionId id);
 
     // decide_claim.cpp
     bool claim(const Enabled& enabled);
@@ -128,6 +134,7 @@ struct Decisions {
     std::map<ClaimId, Model::Claim>& claims() { return model.claims_; }
     std::set<std::pair<base::Timestamp, base::OperationId>>& retries() { return model.retries_; }
     std::set<std::pair<base::Timestamp, TransitionId>>& timers() { return model.timers_; }
+    std::map<TransitionId, Model::Turn>& turns() { return model.turns_; }
     std::set<std::pair<base::Timestamp, base::OperationId>>& deadlines() {
         return model.deadlines_;
     }

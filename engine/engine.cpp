@@ -160,23 +160,20 @@ void Engine::settle(
 }
 
 void Engine::lease_granted(std::string_view model, LeaseGrant grant) {
-    post(
-        model,
-        Kind::note,
-        [this, grant = std::move(grant)](Result<Model*> opened) -> LaneCompletion {
-            if (opened) engine::lease_granted(**opened, grant, Asker{.now = now()});
-            return [](Result<void>) {};
-        }
-    );
+    post(model, Kind::note, [grant = std::move(grant)](Result<Model*> opened) -> LaneCompletion {
+        if (opened) engine::lease_granted(**opened, grant, Asker{.now = (*opened)->now()});
+        return [](Result<void>) {};
+    });
 }
 
 void Engine::lease_ended(std::string_view model, LeaseGrant grant, std::string reason) {
     post(
         model,
         Kind::follow,
-        [this, grant = std::move(grant), reason = std::move(reason)](Result<Model*> opened
-        ) -> LaneCompletion {
-            if (opened) engine::lease_ended(**opened, grant, reason, Asker{.now = now()});
+        [grant = std::move(grant),
+         reason = std::move(reason)](Result<Model*> opened) -> LaneCompletion {
+            if (opened)
+                engine::lease_ended(**opened, grant, reason, Asker{.now = (*opened)->now()});
             return [](Result<void>) {};
         }
     );

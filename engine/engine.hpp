@@ -107,7 +107,6 @@ public:
     );
 
     [[nodiscard]] EventLog& log() { return parts_.log; }
-    [[nodiscard]] base::Timestamp now() const { return parts_.clock.now(); }
     [[nodiscard]] Committer::Totals committed() const;
 
     /// Writes a snapshot of every model that is worth one, commits what is queued, ends the
@@ -157,7 +156,6 @@ void Engine::submit(
     std::move_only_function<base::Result<T>(const Model&, Seq)> again,
     std::move_only_function<void(base::Result<T>)> done
 ) {
-    asker.now = now();
     post(
         model,
         kind,
@@ -167,6 +165,7 @@ void Engine::submit(
          done = std::move(done)](base::Result<Model*> opened) mutable -> LaneCompletion {
             auto answer = [&]() -> base::Result<T> {
                 if (!opened) return base::fail(std::move(opened.error()));
+                asker.now = (*opened)->now();
                 auto before = answered(**opened, asker);
                 if (!before) return base::fail(std::move(before.error()));
                 if (*before) return again(**opened, **before);

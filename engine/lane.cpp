@@ -23,12 +23,18 @@ constexpr std::size_t jobs_queued_max = 100'000;
 /// So long notes wait for other records, to be written in the same synced write.
 constexpr base::Duration notes_wait_max = base::milliseconds(20);
 constexpr base::Duration open_again_after = base::seconds(1);
+/// A model with something to come looks at the clocks so often: one of them may have been set, or
+/// the machine may have slept.
+constexpr base::Duration look_again = base::seconds(1);
+/// Less is the time between two looks.
+constexpr base::Duration step_min = base::milliseconds(50);
 
 }  // namespace
 
 ModelLane::ModelLane(const LaneParts& parts, std::string model)
     : parts_(parts),
       name_(std::move(model)),
+      clock_(parts.clock),
       snapshot_running_(std::make_shared<std::atomic<bool>>(false)) {}
 
 ModelLane::~ModelLane() = default;
@@ -106,7 +112,7 @@ void ModelLane::run_jobs() {
         if (!posted) return;
         auto opened = open(posted->kind);
         // Also who only looks sees what is due by now.
-        if (opened) (*opened)->come_to(parts_.clock.now());
+        if (opened) tell_time();
         const auto before = model_ ? model_->records() : 0;
         auto completion = posted->job(std::move(opened));
         if (posted->kind == Kind::note) {
@@ -160,8 +166,27 @@ Result<Model*> ModelLane::open(Kind kind) {
     model_->take_over(opened->epoch);
     parts_.handler.opened(*model_);
     recover();
-    model_->go_live(parts_.clock.now());
+    clock_.begin(model_->state().ts);
+    model_->follow_wall(clock_.wall_ahead());
+    model_->go_live(clock_.now());
     return model_.get();
+}
+
+base::Timestamp ModelLane::tell_time() {
+    const base::Timestamp now = clock_.now();
+    model_->come_to(now);
+    const base::Duration ahead = clock_.wall_ahead();
+    const base::Duration step = ahead - model_->wall_ahead();
+    if (step < step_min && step.us > -step_min.us) return now;
+    base::log_warning(fmt::format(
+        "model '{}': the wall clock was set by {} ms; lengths of time go on as they were, cron "
+        "follows it, and records are {} ms from it until the next start",
+        name_,
+        step.ms(),
+        ahead.ms()
+    ));
+    model_->follow_wall(ahead);
+    return now;
 }
 
 Performance ModelLane::performance(const Operation& operation, std::uint32_t attempt) const {
@@ -194,7 +219,7 @@ void ModelLane::recover() {
 void ModelLane::pump() {
     more_ = false;
     if (!over_mark_) {
-        more_ = model_->pump(parts_.clock.now(), firings_a_turn) == firings_a_turn ||
+        more_ = model_->pump(tell_time(), firings_a_turn) == firings_a_turn ||
                 model_->scheduler().searching();
     }
     collect_effects();
@@ -272,10 +297,7 @@ void ModelLane::hand_out(Effect& effect) {
                     ) mutable -> LaneCompletion {
                         if (opened) {
                             engine::prepared(
-                                **opened,
-                                claim,
-                                std::move(result),
-                                Asker{.now = self->parts_.clock.now()}
+                                **opened, claim, std::move(result), Asker{.now = (*opened)->now()}
                             );
                         }
                         return [](Result<void>) {};
@@ -379,9 +401,12 @@ void ModelLane::when_beyond(Seq seq, base::Duration at_most, std::move_only_func
 
 void ModelLane::set_timer() {
     const auto due = model_->next_due();
-    if (!due || (timer_set_ && *timer_set_ <= *due && *timer_set_ > parts_.clock.now())) return;
-    timer_set_ = due;
-    parts_.timer.wake(weak_from_this(), std::max(*due - parts_.clock.now(), base::Duration{0}));
+    if (!due) return;
+    const base::Timestamp now = clock_.now();
+    const base::Timestamp wake = std::clamp(*due, now, now + look_again);
+    if (timer_set_ && *timer_set_ <= wake && *timer_set_ > now) return;
+    timer_set_ = wake;
+    parts_.timer.wake(weak_from_this(), wake - now);
 }
 
 void ModelLane::snapshot_if_due(bool at_stop) {

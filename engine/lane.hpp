@@ -6,6 +6,7 @@
 #include "engine/committer.hpp"
 #include "engine/handler.hpp"
 #include "engine/model.hpp"
+#include "engine/model_clock.hpp"
 #include "engine/snapshot_store.hpp"
 
 #include <atomic>
@@ -125,6 +126,8 @@ private:
     void finish_durable();
     void give_up(const base::Error& error);
     void call_watchers();
+    /// Brings the model to the time that it is.
+    base::Timestamp tell_time();
     void set_timer();
     void snapshot_if_due(bool at_stop);
     [[nodiscard]] Performance performance(const Operation& operation, std::uint32_t attempt) const;
@@ -136,6 +139,7 @@ private:
 
     // Of the strand.
     std::unique_ptr<Model> model_;
+    ModelClock clock_;
     CommitLane commit_lane_;
     std::deque<Waiting> waiting_;
     std::deque<std::pair<Seq, Effect>> effects_;

@@ -44,8 +44,23 @@ void Model::go_live(base::Timestamp now) {
     }
     const Asker asker{.now = now};
     Decisions decisions{*this, asker};
-    decisions.start_timers();
+    decisions.open_timers();
     decisions.resume_waits();
+}
+
+void Model::follow_wall(base::Duration ahead) {
+    const base::Duration back = wall_ahead_ - ahead;
+    wall_ahead_ = ahead;
+    if (!live_) return;
+    const Asker asker{.now = now_};
+    Decisions{*this, asker}.wall_went_back(back);
+}
+
+base::Timestamp Model::next_turn(TransitionId timer) const {
+    const auto found = turns_.find(timer);
+    const base::Timestamp recorded = state_.transitions[timer].timer_next;
+    const bool known = found != turns_.end() && found->second.recorded == recorded;
+    return known ? found->second.due : recorded;
 }
 
 Seq Model::emit(Event&& event, const Asker& asker) {
@@ -79,6 +94,7 @@ Seq Model::emit(Event&& event, const Asker& asker) {
 void Model::come_to(base::Timestamp now) {
     // No record is older than the one before it.
     const base::Timestamp at = std::max(now, state_.ts);
+    now_ = std::max(now_, at);
     scheduler_.advance(at);
     if (state_.delayed.empty() || state_.delayed.begin()->first > at) return;
     const auto cases = reveal_due(state_, at);
@@ -114,9 +130,9 @@ std::size_t Model::pump(base::Timestamp now, std::size_t firings_max) {
         ++fired;
     }
     while (fired < firings_max && !timers_.empty() && timers_.begin()->first <= now) {
-        const auto [due, id] = *timers_.begin();
+        const auto id = timers_.begin()->second;
         timers_.erase(timers_.begin());
-        decisions.fire_timer(id, due);
+        decisions.fire_timer(id);
         ++fired;
     }
     while (true) {

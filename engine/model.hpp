@@ -112,6 +112,10 @@ public:
     /// From now on decisions are made, as the writer of `epoch` (which may still be 0 for a model
     /// that only reads; see `take_over`). Claims of an earlier life are gone; timers start.
     void go_live(base::Timestamp now);
+    /// How far the clock on the wall is ahead of the model's time (behind: less than nothing). Only
+    /// `cron` follows that clock. Told before `go_live`, and again when the clock was set.
+    void follow_wall(base::Duration ahead);
+    [[nodiscard]] base::Duration wall_ahead() const { return wall_ahead_; }
     void take_over(Epoch epoch) { epoch_ = epoch; }
     [[nodiscard]] Epoch epoch() const { return epoch_; }
     /// Records are not rendered: for benchmarks of the scheduler alone.
@@ -135,12 +139,16 @@ public:
     /// Tokens that are due by then show, and those that are old enough count. Every decision begins
     /// with it; whoever only looks may ask for it.
     void come_to(base::Timestamp now);
+    /// The time that it has come to.
+    [[nodiscard]] base::Timestamp now() const { return now_; }
     /// Fires what can fire, up to `firings_max`, after bringing in what is due at `now`. Returns
     /// the number fired; fewer than the maximum means that nothing more can, unless the scheduler
     /// is still `searching`.
     std::size_t pump(base::Timestamp now, std::size_t firings_max);
     /// When `pump` has something to do by itself: a timer, a retry, a delayed token.
     [[nodiscard]] std::optional<base::Timestamp> next_due() const;
+    /// When the timer has its next turn; of `cron` by the wall clock.
+    [[nodiscard]] base::Timestamp next_turn(TransitionId timer) const;
 
     struct Claim {
         Enabled enabled;
@@ -173,6 +181,14 @@ private:
     std::vector<base::CaseId> revealed_;  ///< of tokens that came in sight: perhaps over
     std::set<std::pair<base::Timestamp, base::OperationId>> retries_;
     std::set<std::pair<base::Timestamp, TransitionId>> timers_;
+    /// A turn in which a timer cannot fire leaves no record: memory is ahead of the state then.
+    struct Turn {
+        base::Timestamp recorded;  ///< as TransitionEntry::timer_next
+        base::Timestamp due;
+    };
+    std::map<TransitionId, Turn> turns_;
+    base::Duration wall_ahead_;
+    base::Timestamp now_;
     /// Of agents and child cases: when a claim or an attempt may have run out.
     std::set<std::pair<base::Timestamp, base::OperationId>> deadlines_;
 };

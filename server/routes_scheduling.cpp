@@ -109,10 +109,9 @@ http::Task<http::Response> try_transition(Api& api, http::Request request) {
     co_return respond(co_await read<std::string>(
         api,
         request.parameter("m"),
-        [&api,
-         net = request.parameter("n"),
+        [net = request.parameter("n"),
          transition = request.parameter("t")](const engine::Model& model) -> Result<std::string> {
-            const auto run = engine::dry_run(model, net, transition, api.engine.now());
+            const auto run = engine::dry_run(model, net, transition, model.now());
             if (!run) return fail(run.error());
             const auto& state = model.state();
             const auto& entry = state.transitions[*state.find_transition(net, transition)];

@@ -307,10 +307,8 @@ Json transition_view(
         );
     }
     if (entry.timer_next.us != 0) {
-        reasons.push_back(
-            {{"reason", "the timer fires next at " + base::rfc3339(entry.timer_next)},
-             {"next", base::rfc3339(entry.timer_next)}}
-        );
+        const auto next = base::rfc3339(model.next_turn(id));
+        reasons.push_back({{"reason", "the timer fires next at " + next}, {"next", next}});
     }
     const auto* cron = std::get_if<nets::Cron>(&rules.action);
     if (cron != nullptr && entry.timer_next.us == 0) {
