@@ -21,6 +21,8 @@
 
 namespace server {
 
+class ExecutorKeys;
+
 /// Who a bearer token stands for.
 enum class Principal : std::uint8_t { admin, executor };
 
@@ -33,6 +35,7 @@ struct Api {
     base::WorkerPool& workers;
     base::WorkerPool& checks;  ///< for checks of nets alone: they may compute for a while
     engine::SnapshotStore& snapshots;
+    ExecutorKeys& executor_keys;
     std::string durability;
     std::filesystem::path backups;  ///< where copies of the log are held
     std::function<std::string()> openapi;
@@ -227,6 +230,7 @@ void add_work_routes(http::Router& router, Api& api);
 void add_scheduling_routes(http::Router& router, Api& api);
 void add_event_routes(http::Router& router, Api& api);
 void add_catalog_routes(http::Router& router, Api& api);
+void add_enrolment_routes(http::Router& router, Api& api);
 void add_executor_routes(http::Router& router, Api& api);
 void add_blob_routes(http::Router& router, Api& api);
 void add_health_routes(http::Router& router, Api& api);
