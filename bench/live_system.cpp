@@ -32,7 +32,7 @@ std::string next_line(std::FILE* from) {
     std::FILE* input = ::fdopen(orders, "r");
     executor::Options options{.slots = slots, .id = "bench"};
     options.master = next_line(input);
-    options.token_file = next_line(input);
+    options.enrolment.admin_token_file = next_line(input);
     options.work = next_line(input);
     if (options.work.empty()) std::_Exit(1);
     const http::StopSource stop;
@@ -78,10 +78,10 @@ ExecutorProcess::~ExecutorProcess() {
 
 void ExecutorProcess::begin(
     const std::string& url,
-    const std::filesystem::path& token_file,
+    const std::filesystem::path& admin_token_file,
     const std::filesystem::path& work
 ) {
-    const auto lines = fmt::format("{}\n{}\n{}\n", url, token_file.string(), work.string());
+    const auto lines = fmt::format("{}\n{}\n{}\n", url, admin_token_file.string(), work.string());
     base::check(base::write_all(orders_.value(), lines).has_value(), "tell the executor");
 }
 
@@ -101,7 +101,7 @@ LiveSystem::LiveSystem(std::int64_t slots) : executor_(slots) {
     auto client = http::Client::make({.url = url(), .bearer_token = admin_token()});
     base::check(client.has_value(), "the admin's client is made");
     client_.emplace(std::move(*client));
-    executor_.begin(url(), folder() / "data" / "executor.token", folder() / "work");
+    executor_.begin(url(), folder() / "data" / "admin.token", folder() / "work");
 }
 
 LiveSystem::~LiveSystem() = default;

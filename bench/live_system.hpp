@@ -25,7 +25,7 @@ public:
 
     void begin(
         const std::string& url,
-        const std::filesystem::path& token_file,
+        const std::filesystem::path& admin_token_file,
         const std::filesystem::path& work
     );
     /// Processor time so far, without that of the jobs' processes.

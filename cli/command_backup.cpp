@@ -61,7 +61,7 @@ void declare_restore(CLI::App& app, RestoreOptions& options) {
 // What belongs into a backup, by the first part of its name.
 bool wanted(const fs::path& relative, bool keys) {
     const auto first = relative.begin()->string();
-    if (first == "admin.token" || first == "executor.token") return keys;
+    if (first == "admin.token" || first == "lease.key") return keys;
     if (relative.filename() == "LOCK" || relative.filename() == "lock") return false;
     return first != "endpoint.json" && first != "executor" && first != "backups" &&
            !(first == "blobs" && relative.string().contains("/tmp/"));

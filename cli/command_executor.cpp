@@ -3,17 +3,24 @@
 #include "cli/command.hpp"
 #include "cli/stop_on_signal.hpp"
 #include "executor/executor.hpp"
+#include "http/target.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
+#include <memory>
 #include <sys/stat.h>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace cli {
 
 namespace {
+
+/// Beside those of every subcommand: the master takes neither the executor's key nor its one-time
+/// token.
+constexpr Exit denied{6};
 
 struct ExecutorOptions {
     std::string master;
@@ -29,9 +36,13 @@ struct ExecutorOptions {
 
 void declare_executor(CLI::App& app, ExecutorOptions& options) {
     app.add_option("--master", options.master, "URL of the master");
-    app.add_option("--token-file", options.token_file, "File with the executor token");
     app.add_option(
-        "--data", options.data, "Directory of a master on this machine: its URL and token"
+        "--token-file",
+        options.token_file,
+        "File with a one-time token of executor enrol; needed until its key is enrolled"
+    );
+    app.add_option(
+        "--data", options.data, "Directory of a master on this machine: its URL, and to enrol by"
     );
     app.add_option("--work", options.work, "Directory to work in, made when absent");
     app.add_option("--slots", options.slots, "Jobs at a time")
@@ -86,9 +97,6 @@ Outcome<executor::Options> worker_options(const ExecutorOptions& options) {
     if (local && !options.token_file.empty()) {
         return wrong_usage("--token-file needs --master", "or give only --data");
     }
-    if (!local && options.token_file.empty() && options.data.empty()) {
-        return wrong_usage("--master needs --token-file");
-    }
     const auto data = options.data.empty() ? default_data() : std::filesystem::path(options.data);
     worker.master = options.master;
     if (local) {
@@ -96,10 +104,18 @@ Outcome<executor::Options> worker_options(const ExecutorOptions& options) {
         if (!url) return std::unexpected(std::move(url.error()));
         worker.master = std::move(*url);
     }
-    worker.token_file = options.token_file.empty() ? data / "executor.token"
-                                                   : std::filesystem::path(options.token_file);
+    if (!options.token_file.empty()) worker.enrolment.token_file = options.token_file;
+    if (local || !options.data.empty()) worker.enrolment.admin_token_file = data / "admin.token";
     if (options.work.empty() && !local) return wrong_usage("--work DIR is needed");
     worker.work = options.work.empty() ? data / "executor" : std::filesystem::path(options.work);
+    std::error_code ignored;
+    const bool enrolled = std::filesystem::exists(worker.work / "executor.key", ignored);
+    if (!worker.enrolment.token_file && !worker.enrolment.admin_token_file && !enrolled) {
+        return wrong_usage(
+            "--master needs --token-file, with a one-time token",
+            "get one where the master runs: netwright executor enrol --out FILE"
+        );
+    }
     worker.slots = options.slots;
     auto labels = labels_of(options.labels);
     if (!labels) return std::unexpected(std::move(labels.error()));
@@ -117,19 +133,91 @@ Outcome<Exit> run_executor(Context& /*context*/, const ExecutorOptions& options)
     ::umask(022);
     const StopOnSignal stop;
     auto ended = executor::run(*worker, stop.signal());
-    if (!ended) return failed(std::move(ended.error()));
+    if (ended) return Exit::good;
+    const auto code = ended.error().code;
+    if (code == base::ErrorCode::unauthenticated || code == base::ErrorCode::not_permitted)
+        return std::unexpected(Failure{std::move(ended.error()), denied});
+    return failed(std::move(ended.error()));
+}
+
+struct EnrolOptions {
+    std::vector<std::string> labels;
+    std::string out;
+};
+void declare_enrol(CLI::App& app, EnrolOptions& options) {
+    app.add_option("--label", options.labels, "k=v: the executor has it, whatever it says itself");
+    app.add_option("--out", options.out, "File to write the token to (0600), instead of printing");
+}
+
+// A token for one executor, to be carried to its machine.
+Outcome<Exit> enrol(Context& context, const EnrolOptions& options) {
+    auto labels = labels_of(options.labels);
+    if (!labels) return std::unexpected(std::move(labels.error()));
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const base::Json body = {{"labels", *labels}};
+    const auto answer = master->post("/api/executor-enrolments", base::canonical(body));
+    if (!answer) return std::unexpected(answer.error());
+    const auto json = parsed(*answer);
+    if (!json) return std::unexpected(json.error());
+    const auto token = json->at("token").get<std::string>();
+    if (options.out.empty()) {
+        print(context.json ? *answer : token);
+        return Exit::good;
+    }
+    const auto written = base::write_file_atomically(options.out, token + "\n", 0600);
+    if (!written) return failed(written.error());
+    print(context.json ? "{}" : "one-time token written to " + options.out);
+    return Exit::good;
+}
+
+struct DrainOptions {
+    std::string id;
+};
+void declare_drain(CLI::App& app, DrainOptions& options) {
+    app.add_option("ID", options.id, "The executor")->required();
+}
+
+Outcome<Exit> drain(Context& context, const DrainOptions& options) {
+    auto master = context.master();
+    if (!master) return std::unexpected(std::move(master.error()));
+    const auto answer =
+        master->post("/api/executors/" + http::percent_encode(options.id) + "/drain", "");
+    if (!answer) return std::unexpected(answer.error());
+    print(
+        context.json ? *answer
+                     : fmt::format(
+                           "executor '{}' takes no more jobs, and ends when those it has are done",
+                           options.id
+                       )
+    );
     return Exit::good;
 }
 
 }  // namespace
 
 void add_executor(CLI::App& app, Context& context) {
-    add_command<ExecutorOptions>(
-        app,
-        {"executor", "Run a worker, which makes outbound connections only", Takes::daemon},
+    auto options = std::make_shared<ExecutorOptions>();  // shared: CLI11 copies callbacks
+    CLI::App* executor = app.add_subcommand(
+        "executor", "Run a worker, which makes outbound connections only; enrol one, drain one"
+    );
+    declare_executor(*executor, *options);
+    executor->callback([&context, options, executor] {
+        if (executor->get_subcommands().empty()) context.finish(run_executor(context, *options));
+    });
+    add_command<EnrolOptions>(
+        *executor,
+        {"enrol", "A one-time token with which one executor may enrol", Takes::master},
         context,
-        &declare_executor,
-        &run_executor
+        &declare_enrol,
+        &enrol
+    );
+    add_command<DrainOptions>(
+        *executor,
+        {"drain", "Let an executor finish what it has and end", Takes::master},
+        context,
+        &declare_drain,
+        &drain
     );
 }
 

@@ -37,9 +37,10 @@ public:
     [[nodiscard]] std::filesystem::path snapshots() const { return path_ / "snapshots"; }
     [[nodiscard]] std::filesystem::path endpoint_file() const { return path_ / "endpoint.json"; }
     [[nodiscard]] std::filesystem::path admin_token_file() const { return path_ / "admin.token"; }
-    [[nodiscard]] std::filesystem::path executor_token_file() const {
-        return path_ / "executor.token";
+    [[nodiscard]] std::filesystem::path executor_keys_file() const {
+        return path_ / "executor-keys.json";
     }
+    [[nodiscard]] std::filesystem::path lease_key_file() const { return path_ / "lease.key"; }
 
 private:
     DataDirectory(std::filesystem::path path, base::FileDescriptor lock);

@@ -24,7 +24,7 @@ struct Performance {
     std::string tool_id;
     std::string version_hash;
     base::Timestamp started;
-    bool had_lease = false;  ///< found at a restart: its log knows of a lease
+    std::uint64_t fencing = 0;  ///< found at a restart: of the newest lease in its log; 0 = none
 };
 
 /// Whoever performs the effects of firings: the engine asks, and gets the outcome back as an input

@@ -203,7 +203,7 @@ Performance ModelLane::performance(const Operation& operation, std::uint32_t att
         .tool_id = operation.tool_id,
         .version_hash = operation.version_hash,
         .started = operation.started,
-        .had_lease = operation.fencing != 0,
+        .fencing = operation.fencing,
     };
 }
 

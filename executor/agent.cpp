@@ -63,6 +63,8 @@ Actions Agent::replied(std::uint64_t seq, jobs::SyncReply reply, base::Duration 
     apply_cancels(reply.cancel, actions);
     pace(open, reply, now);
     const auto granted = open.first_sent + reply.held;
+    for (auto& refused : reply.refused)
+        refuse(std::move(refused));
     for (auto& lease : reply.leases)
         take(std::move(lease), granted, now, actions);
     return actions;
@@ -139,6 +141,17 @@ void Agent::give_back(const jobs::LeaseRef& ref, std::string why) {
     );
 }
 
+// It cannot be read: the other leases of the answer are not to suffer from it.
+void Agent::refuse(jobs::RefusedLease refused) {
+    const auto id = refused.ref.lease;
+    if (held_.contains(id) || results_.contains(id)) return;
+    auto outcome = jobs::given_back({});
+    outcome.outcome_class = jobs::OutcomeClass::rejected;
+    outcome.error = {base::ErrorCode::unsupported, std::move(refused.why)};
+    const auto bytes = about_bytes(outcome);
+    results_.emplace(id, Result{{std::move(refused.ref), std::move(outcome)}, bytes, 0, {}});
+}
+
 // A master that answers at once with nothing must not be asked again at once for ever.
 void Agent::pace(const Open& open, const jobs::SyncReply& reply, base::Duration now) {
     not_before_ = now + reply.next_sync;
@@ -157,7 +170,9 @@ void Agent::pace(const Open& open, const jobs::SyncReply& reply, base::Duration 
 void Agent::failed(std::uint64_t seq, const SyncFailure& failure, base::Duration now) {
     const auto found = open_.find(seq);
     if (found == open_.end() || !found->second.in_flight) return;
-    if (failure.error.code == base::ErrorCode::fenced) {
+    const auto code = failure.error.code;
+    if (code == base::ErrorCode::fenced || code == base::ErrorCode::unauthenticated ||
+        code == base::ErrorCode::not_permitted) {
         ended_ = failure.error;
         return;
     }
@@ -211,8 +226,12 @@ Actions Agent::tick(base::Duration now) {
     return actions;
 }
 
+bool Agent::idle() const {
+    return held_.empty() && results_.empty() && lost_.empty();
+}
+
 bool Agent::drained() const {
-    return draining_ && draining_told_ && held_.empty() && results_.empty() && lost_.empty();
+    return draining_ && draining_told_ && idle();
 }
 
 }  // namespace executor

@@ -89,9 +89,13 @@ public:
     [[nodiscard]] base::Duration wake_at(base::Duration now) const;
 
     [[nodiscard]] std::size_t held() const { return held_.size(); }
+    [[nodiscard]] bool draining() const { return draining_; }
+    /// Nothing runs, and nothing is left to be told.
+    [[nodiscard]] bool idle() const;
     /// Draining, and everything is told and acknowledged.
     [[nodiscard]] bool drained() const;
-    /// Why this session is over for good, if it is: another run of this executor has begun.
+    /// Why this session is over for good, if it is: another run of this executor has begun, or the
+    /// master does not take it for who it says it is.
     [[nodiscard]] const std::optional<base::Error>& ended() const { return ended_; }
 
 private:
@@ -138,6 +142,7 @@ private:
     void apply_cancels(const std::vector<jobs::Cancel>& cancels, Actions& actions);
     void take(jobs::Lease lease, base::Duration granted, base::Duration now, Actions& actions);
     void pace(const Open& open, const jobs::SyncReply& reply, base::Duration now);
+    void refuse(jobs::RefusedLease refused);
     void give_back(const jobs::LeaseRef& ref, std::string why);
 
     AgentOptions options_;

@@ -75,7 +75,7 @@ base::Result<void> Daemon::run(const http::StopSignal& stop) {
         agent_.drain();
         changed_.notify_all();
     });
-    keep_time(stop);
+    keep_time();
     finish();
     for (auto& thread : sync_threads_)
         thread.join();
@@ -107,7 +107,7 @@ void Daemon::deliver_left_over() {
     });
 }
 
-void Daemon::keep_time(const http::StopSignal& stop) {
+void Daemon::keep_time() {
     Lock lock(mutex_);
     while (!finished_) {
         const auto now = parts_.clock.elapsed();
@@ -115,7 +115,7 @@ void Daemon::keep_time(const http::StopSignal& stop) {
         if (stop_step(now)) break;
         changed_.notify_all();
         auto until = agent_.wake_at(now);
-        if (stop.stopped() || agent_.ended()) until = std::min(until, now + retry_pause_min);
+        if (agent_.draining() || agent_.ended()) until = std::min(until, now + retry_pause_min);
         changed_.wait_for(lock, chrono(until - now));
     }
 }
@@ -128,11 +128,17 @@ bool Daemon::stop_step(base::Duration now) {
         return entry.second.control->view().phase == jobs::Phase::collecting;
     });
     if (agent_.ended()) return all_over;
-    if (!stopping_since_) return false;
     if (agent_.drained()) return true;
+    if (!stopping_since_) return false;
     const auto waited = now - *stopping_since_;
+    if (active_.empty() && agent_.idle() && waited > options_.goodbye) return true;
     if (waited > options_.drain && !jobs_stopped_) stop_all(StopReason::shutdown);
-    return all_over && waited > options_.drain + options_.farewell;
+    if (!active_.empty()) {
+        over_since_.reset();
+        return all_over && waited > options_.drain + options_.farewell;
+    }
+    if (!over_since_) over_since_ = now;
+    return now - *over_since_ > options_.farewell;
 }
 
 void Daemon::stop_all(StopReason reason) {
@@ -174,11 +180,11 @@ void Daemon::sync_once(Lock& lock, Connection& connection, const OutgoingSync& o
     if (reply) {
         last_failure_.clear();
         perform(lock, agent_.replied(out.request->seq, std::move(*reply), now));
-        if (stopping_since_) changed_.notify_all();
+        if (agent_.draining()) changed_.notify_all();
         return;
     }
-    if (!finished_) note_failure(reply.error().error);
     agent_.failed(out.request->seq, reply.error(), now);
+    if (!finished_ && !agent_.ended()) note_failure(reply.error().error);
     changed_.notify_all();
 }
 

@@ -31,6 +31,8 @@ struct DaemonOptions {
     base::Duration drain = base::seconds(30);
     /// ... and so long are their results offered to a master that does not answer.
     base::Duration farewell = base::seconds(5);
+    /// So long does one that has nothing to tell wait for the answer to its goodbye.
+    base::Duration goodbye = base::milliseconds(500);
 };
 
 /// The thin shell around `Agent`: two threads that sync, one thread a busy slot, and the caller's,
@@ -48,7 +50,8 @@ public:
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
 
-    /// Until `stop` is raised or another executor takes over this one's name (an error).
+    /// Until `stop` is raised, the master has it drained, or it is refused for good (an error; see
+    /// Agent::ended).
     base::Result<void> run(const http::StopSignal& stop);
 
 private:
@@ -60,7 +63,7 @@ private:
 
     base::Result<void> connect();
     void deliver_left_over();
-    void keep_time(const http::StopSignal& stop);
+    void keep_time();
     void sync_loop(std::size_t index);
     void sync_once(Lock& lock, Connection& connection, const OutgoingSync& out);
     void perform(Lock& lock, Actions actions);
@@ -88,6 +91,7 @@ private:
     std::set<jobs::LeaseId> kept_;  // something of it may be on disk
     std::optional<base::Duration> stopping_since_;
     jobs::Capabilities told_;  ///< the capabilities that the agent tells
+    std::optional<base::Duration> over_since_;  ///< no job runs
     bool jobs_stopped_ = false;
     bool finished_ = false;
     std::string last_failure_;

@@ -24,7 +24,6 @@ namespace executor {
 
 namespace {
 
-constexpr std::size_t token_bytes_max = 4096;
 constexpr std::size_t host_bytes_max = 40;
 
 namespace files = std::filesystem;
@@ -69,16 +68,6 @@ std::string host_part() {
         if (plain || (!out.empty() && lower == '-')) out += lower;
     }
     return out.empty() ? "executor" : out;
-}
-
-base::Result<std::string> first_line_of(const files::path& file) {
-    auto text = base::read_file(file, token_bytes_max);
-    if (!text) return text;
-    text->resize(std::min(text->size(), text->find_first_of("\r\n")));
-    if (text->empty()) {
-        return base::fail(base::ErrorCode::validation, file.string() + " is empty");
-    }
-    return text;
 }
 
 base::Result<std::string> executor_id(const Options& options) {
@@ -161,12 +150,19 @@ void sweep(const JobRunner& runner, const Journal& journal) {
 
 base::Result<void> run(const Options& options, const http::StopSignal& stop) {
     if (auto good = check_options(options); !good) return good;
-    auto token = first_line_of(options.token_file);
-    if (!token) return base::fail(token.error());
     const auto lock = lock_work(options.work);
     if (!lock) return base::fail(lock.error());
     const auto id = executor_id(options);
     if (!id) return base::fail(id.error());
+    const auto key_file = options.work / "executor.key";
+    std::error_code ignored;
+    if (options.enrolment.token_file && !files::exists(key_file, ignored)) {
+        // Told before anything else is tried.
+        const auto token = first_line_of(*options.enrolment.token_file);
+        if (!token) return base::fail(token.error());
+    }
+    const auto key = executor_key(key_file);
+    if (!key) return base::fail(key.error());
     auto journal = Journal::open(options.work / "journal");
     if (!journal) return base::fail(journal.error());
     const auto session = next_session(options.work);
@@ -178,9 +174,11 @@ base::Result<void> run(const Options& options, const http::StopSignal& stop) {
 
     http::ClientOptions client;
     client.url = options.master;
-    client.bearer_token = std::move(*token);
     client.ca_file = options.ca_file;
-    HttpTransport transport(std::move(client), *id);
+    client.body_bytes_max = jobs::sync_body_bytes_max;
+    auto access = Access::make(client, *id, *key, options.enrolment);
+    if (!access) return base::fail(access.error());
+    HttpTransport transport(std::move(client), *id, **access);
     DaemonOptions daemon_options;
     daemon_options.agent.session = *session;
     daemon_options.agent.seed = random_seed();

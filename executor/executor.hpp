@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "executor/access.hpp"
 #include "http/stop.hpp"
 
 #include <cstdint>
@@ -14,10 +15,10 @@
 namespace executor {
 
 struct Options {
-    std::string master;                ///< URL; TLS when it says https
-    std::filesystem::path token_file;  ///< its first line is the executor token
-    std::filesystem::path work;        ///< made when absent; one executor at a time works in it
-    std::int64_t slots = 1;            ///< jobs at a time, 1 to `slots_max`
+    std::string master;          ///< URL; TLS when it says https
+    EnrolmentSource enrolment;   ///< asked only when the master does not know the executor's key
+    std::filesystem::path work;  ///< made when absent; one executor at a time works in it
+    std::int64_t slots = 1;      ///< jobs at a time, 1 to `slots_max`
     std::map<std::string, std::string> labels;
     /// Name of this executor; none = kept in the work folder, made from the host's name.
     std::optional<std::string> id;
@@ -33,7 +34,9 @@ struct Options {
 inline constexpr std::int64_t slots_max = 1024;
 
 /// Works for the master until `stop` is raised (then it takes no more, finishes what runs, and
-/// returns), or until another executor takes over its name (an error). Blocks.
+/// returns), until the master has it drained, or until it is refused for good: another run of it
+/// took over (`fenced`), or the master takes neither its key nor its one-time token
+/// (`unauthenticated`, `not_permitted`). Blocks.
 base::Result<void> run(const Options& options, const http::StopSignal& stop);
 
 }  // namespace executor

@@ -37,8 +37,8 @@ base::Result<base::Json> json_answer(base::Result<http::Response> answer) {
 
 class HttpConnection final : public Connection {
 public:
-    HttpConnection(http::Client client, std::string executor)
-        : client_(std::move(client)), executor_(std::move(executor)) {}
+    HttpConnection(http::Client client, std::string executor, Access& access)
+        : client_(std::move(client)), executor_(std::move(executor)), access_(access) {}
 
     std::expected<jobs::SyncReply, SyncFailure> sync(
         const jobs::SyncRequest& request, base::Duration timeout
@@ -50,7 +50,7 @@ public:
         call.body = base::canonical(jobs::to_json(request));
         call.total = timeout;
         call.idle = timeout;
-        auto answer = client_.send(std::move(call));
+        auto answer = send(std::move(call));
         const auto later = answer ? retry_after(*answer) : std::nullopt;
         const auto json = json_answer(std::move(answer));
         if (!json) return std::unexpected(SyncFailure{json.error(), later});
@@ -72,7 +72,7 @@ public:
         call.body = bytes;
         call.idle = call_idle_max;
         call.repeatable = true;
-        const auto json = json_answer(client_.send(std::move(call)));
+        const auto json = json_answer(send(std::move(call)));
         if (!json) return base::fail(json.error());
         const auto size = json->is_object() ? json->find("size") : json->end();
         if (size == json->end() || !size->is_number_integer()) {
@@ -92,7 +92,7 @@ public:
                 fmt::format("bytes={}-{}", content.size(), content.size() + content_part_bytes - 1);
             call.headers = {{"range", range}};
             call.idle = call_idle_max;
-            auto answer = http::successful(client_.send(std::move(call)));
+            auto answer = http::successful(send(std::move(call)));
             if (!answer) return base::fail(answer.error());
             if (answer->status != 206) return std::move(answer->body);
             content += answer->body;
@@ -111,11 +111,36 @@ public:
         }
     }
 
-    void interrupt() override { client_.interrupt(); }
+    void interrupt() override {
+        client_.interrupt();
+        access_.interrupt();
+    }
 
 private:
+    // With a fresh access token where there is none yet, or where it has expired.
+    base::Result<http::Response> send(http::Call call) {
+        constexpr int unauthenticated = 401;
+        if (token_.empty()) {
+            if (auto renewed = renew(); !renewed) return base::fail(renewed.error());
+        }
+        auto answer = client_.send(call);
+        if (!answer || answer->status != unauthenticated) return answer;
+        if (auto renewed = renew(); !renewed) return base::fail(renewed.error());
+        return client_.send(std::move(call));
+    }
+
+    base::Result<void> renew() {
+        auto token = access_.token(token_);
+        if (!token) return base::fail(token.error());
+        token_ = std::move(*token);
+        client_.set_bearer_token(token_);
+        return {};
+    }
+
     http::Client client_;
     std::string executor_;
+    Access& access_;
+    std::string token_;
 };
 
 }  // namespace
@@ -123,7 +148,7 @@ private:
 base::Result<std::unique_ptr<Connection>> HttpTransport::connect() {
     auto client = http::Client::make(options_);
     if (!client) return base::fail(client.error());
-    return std::make_unique<HttpConnection>(std::move(*client), executor_);
+    return std::make_unique<HttpConnection>(std::move(*client), executor_, access_);
 }
 
 }  // namespace executor

@@ -93,6 +93,23 @@ std::optional<Introduction> read_introduction(wire::ObjectReader& reader, wire::
     return introduction;
 }
 
+// A lease that cannot be taken is refused alone, if it says at least which it is.
+void read_granted(
+    const base::Json& json, const std::string& pointer, SyncReply& reply, wire::Faults& faults
+) {
+    wire::Faults own;
+    auto lease = read_lease(json, pointer, own);
+    if (own.empty()) return reply.leases.push_back(std::move(lease));
+    auto ref = lease.ref();
+    const bool known = valid_lease_id(ref.lease.text) && ref.fencing != 0 && !ref.model.empty() &&
+                       ref.attempt.operation && ref.attempt.n != 0;
+    if (known) {
+        reply.refused.push_back({std::move(ref), wire::error("the lease", std::move(own)).message});
+    } else {
+        faults.insert(faults.end(), own.begin(), own.end());
+    }
+}
+
 Cancel read_cancel(const base::Json& json, const std::string& pointer, wire::Faults& faults) {
     wire::ObjectReader reader(json, pointer, faults);
     Cancel cancel{
@@ -249,7 +266,7 @@ base::Result<SyncReply> sync_reply_from_json(const base::Json& json) {
     reply.drain = reader.boolean("drain");
     if (reader.optional("introduce") != nullptr) reply.introduce = reader.boolean("introduce");
     reader.each("leases", leases_held_max, [&](const base::Json& one, const std::string& at) {
-        reply.leases.push_back(read_lease(one, at, faults));
+        read_granted(one, at, reply, faults);
     });
     reader.each("cancel", leases_held_max, [&](const base::Json& one, const std::string& at) {
         reply.cancel.push_back(read_cancel(one, at, faults));

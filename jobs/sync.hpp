@@ -64,7 +64,9 @@ inline constexpr std::size_t labels_max = 64;
 inline constexpr std::size_t sync_body_bytes_max = std::size_t{32} << 20U;
 /// A sender stops adding leases or results beyond this, so that the limit above holds.
 inline constexpr std::size_t sync_body_bytes_aim = std::size_t{8} << 20U;
-inline constexpr base::Duration sync_wait_max = base::seconds(25);
+/// Short, although an answer comes at once when there is work: an executor that asks no more is
+/// then known to be silent within three seconds, wherever it stopped.
+inline constexpr base::Duration sync_wait_max = base::seconds(1);
 
 enum class Phase : std::uint8_t { preparing, running, stopping, collecting };
 std::string_view name(Phase phase);
@@ -139,6 +141,13 @@ struct Cancel {
     bool operator==(const Cancel&) const = default;
 };
 
+/// A lease that this reader does not understand, although it can tell which it is.
+struct RefusedLease {
+    LeaseRef ref;
+    std::string why;
+    bool operator==(const RefusedLease&) const = default;
+};
+
 struct SyncReply {
     std::string master;        ///< names the run of the master's process; changes when it restarts
     std::uint64_t seq = 0;     ///< of the request
@@ -149,6 +158,7 @@ struct SyncReply {
     std::vector<Lease> leases;
     std::vector<Cancel> cancel;
     std::vector<Drop> drop;
+    std::vector<RefusedLease> refused;  ///< never sent: `leases` that could not be read
     bool operator==(const SyncReply&) const = default;
 };
 

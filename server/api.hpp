@@ -22,6 +22,7 @@
 namespace server {
 
 class Answers;
+class ExecutorKeys;
 
 /// Who a bearer token stands for.
 enum class Principal : std::uint8_t { admin, executor };
@@ -36,6 +37,7 @@ struct Api {
     base::WorkerPool& checks;  ///< for checks of nets alone: they may compute for a while
     engine::SnapshotStore& snapshots;
     Answers& answers;
+    ExecutorKeys& executor_keys;
     std::string durability;
     std::filesystem::path backups;  ///< where copies of the log are held
     std::function<std::string()> openapi;
@@ -262,6 +264,7 @@ void add_work_routes(http::Router& router, Api& api);
 void add_scheduling_routes(http::Router& router, Api& api);
 void add_event_routes(http::Router& router, Api& api);
 void add_catalog_routes(http::Router& router, Api& api);
+void add_enrolment_routes(http::Router& router, Api& api);
 void add_executor_routes(http::Router& router, Api& api);
 void add_blob_routes(http::Router& router, Api& api);
 void add_health_routes(http::Router& router, Api& api);

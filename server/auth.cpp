@@ -4,7 +4,9 @@
 #include "base/random.hpp"
 #include "base/sha256.hpp"
 #include "server/api.hpp"
+#include "server/executor_keys.hpp"
 
+#include <fmt/format.h>
 #include <utility>
 
 namespace server {
@@ -33,9 +35,9 @@ Result<std::string> token_of(const std::filesystem::path& file) {
     return made;
 }
 
-http::Guard guard_of(Tokens tokens) {
-    return [tokens = std::move(tokens
-            )](http::Request& request, const http::Route& route) -> Result<void> {
+http::Guard guard_of(std::string admin_token, const ExecutorKeys& executors) {
+    return [admin_token = std::move(admin_token),
+            &executors](http::Request& request, const http::Route& route) -> Result<void> {
         if (route.options.scope == "public") return {};
         const auto header = request.headers.find("Authorization");
         constexpr std::string_view scheme = "Bearer ";
@@ -47,14 +49,31 @@ http::Guard guard_of(Tokens tokens) {
             );
         }
         const std::string_view token = header->substr(scheme.size());
-        // Both are compared, whatever the first says.
-        const bool admin = base::equal_in_constant_time(token, tokens.admin);
-        const bool executor = base::equal_in_constant_time(token, tokens.executor);
-        if (!admin && !executor)
-            return fail(ErrorCode::unauthenticated, "the bearer token is not known");
-        request.principal = admin ? Principal::admin : Principal::executor;
-        if (admin || route.options.scope == "executor") return {};
-        return fail(ErrorCode::not_permitted, "an executor's token opens the executor routes only");
+        const bool executors_only = route.options.scope == "executor";
+        if (base::equal_in_constant_time(token, admin_token)) {
+            request.principal = Principal::admin;
+            if (!executors_only) return {};
+            return fail(
+                ErrorCode::not_permitted, "this route is for the executor that its path names only"
+            );
+        }
+        const auto executor = executors.executor_of(token);
+        if (!executor) {
+            return fail(
+                ErrorCode::unauthenticated, "the bearer token is not known, or has expired"
+            );
+        }
+        request.principal = Principal::executor;
+        if (!executors_only) {
+            return fail(ErrorCode::not_permitted, "an executor's token opens its own routes only");
+        }
+        if (request.parameter("id") == *executor) return {};
+        return fail(
+            ErrorCode::not_permitted,
+            fmt::format(
+                "this token is of executor '{}', not of '{}'", *executor, request.parameter("id")
+            )
+        );
     };
 }
 

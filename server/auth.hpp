@@ -8,17 +8,13 @@
 
 namespace server {
 
-/// Bearer tokens. A token is 64 random hex digits.
-struct Tokens {
-    std::string admin;
-    std::string executor;
-};
+class ExecutorKeys;
 
 /// The token in the file, made (0600) when there is none.
 base::Result<std::string> token_of(const std::filesystem::path& file);
 
-/// Who may call what: public routes everybody, executor routes the executor token and the admin,
-/// all others the admin. Compares in constant time.
-http::Guard guard_of(Tokens tokens);
+/// Who may call what: public routes everybody; an executor's routes the executor that the path
+/// names, with its access token, and nobody else; all others the admin. `executors` outlives it.
+http::Guard guard_of(std::string admin_token, const ExecutorKeys& executors);
 
 }  // namespace server

@@ -8,6 +8,7 @@
 #include "server/answers.hpp"
 #include "server/api.hpp"
 #include "server/auth.hpp"
+#include "server/executor_keys.hpp"
 #include "server/idempotency.hpp"
 #include "server/open_files.hpp"
 #include "server/openapi.hpp"
@@ -37,6 +38,7 @@ struct Master::Parts {
     catalog::Catalog catalog;
     std::unique_ptr<transitions::Dispatcher> dispatcher;
     std::unique_ptr<engine::Engine> engine;
+    std::unique_ptr<ExecutorKeys> executor_keys;
     std::unique_ptr<base::WorkerPool> workers;
     std::unique_ptr<base::WorkerPool> checks;
     std::unique_ptr<Answers> answers;
@@ -108,11 +110,14 @@ Result<void> open_stores(const Master::Options& options, auto& parts) {
 }
 
 Result<void> open_engine(const Master::Options& options, auto& parts) {
+    auto lease_key = token_of(parts.directory.lease_key_file());
+    if (!lease_key) return fail(std::move(lease_key.error()));
     parts.dispatcher = std::make_unique<transitions::Dispatcher>(transitions::Dispatcher::Parts{
         .blobs = *parts.blobs,
         .catalog = parts.catalog,
         .clock = base::system_clock(),
         .executors_file = parts.directory.path() / "executors.json",
+        .lease_key = std::move(*lease_key),
         .lease = options.lease,
     });
     parts.engine = std::make_unique<engine::Engine>(engine::Engine::Parts{
@@ -135,8 +140,9 @@ Result<void> open_engine(const Master::Options& options, auto& parts) {
 Result<void> open_http(const Master::Options& options, auto& parts) {
     auto admin = token_of(parts.directory.admin_token_file());
     if (!admin) return fail(std::move(admin.error()));
-    auto executor = token_of(parts.directory.executor_token_file());
-    if (!executor) return fail(std::move(executor.error()));
+    auto keys = ExecutorKeys::open(parts.directory.executor_keys_file(), base::system_clock());
+    if (!keys) return fail(std::move(keys.error()));
+    parts.executor_keys = std::move(*keys);
     parts.workers = std::make_unique<base::WorkerPool>(2);
     parts.checks = std::make_unique<base::WorkerPool>(1);
     auto answers = Answers::open(parts.directory.path() / "answers", {});
@@ -151,6 +157,7 @@ Result<void> open_http(const Master::Options& options, auto& parts) {
         *parts.checks,
         *parts.snapshots,
         *parts.answers,
+        *parts.executor_keys,
         options.durability == engine::Durability::sync ? "sync" : "relaxed"
     );
     Api& api = *parts.api;
@@ -165,6 +172,7 @@ Result<void> open_http(const Master::Options& options, auto& parts) {
           add_scheduling_routes,
           add_event_routes,
           add_catalog_routes,
+          add_enrolment_routes,
           add_executor_routes,
           add_blob_routes,
           add_health_routes,
@@ -173,7 +181,7 @@ Result<void> open_http(const Master::Options& options, auto& parts) {
         add(parts.router, api);
     }
     parts.router.set_around(answer_once(api));
-    parts.router.set_guard(guard_of({std::move(*admin), std::move(*executor)}));
+    parts.router.set_guard(guard_of(std::move(*admin), *parts.executor_keys));
     api.backups = parts.directory.path() / "backups";
     api.openapi = [document = openapi_document(parts.router)] { return document; };
     http::ServerLimits limits;

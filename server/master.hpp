@@ -25,8 +25,8 @@ public:
         std::optional<http::TlsFiles> tls;
     };
 
-    /// Opens everything and listens. Leaves `endpoint.json`, `admin.token` and `executor.token` in
-    /// the data directory. `conflict` when another master has it. A model that cannot be opened is
+    /// Opens everything and listens. Leaves `endpoint.json` and `admin.token` in the data
+    /// directory. `conflict` when another master has it. A model that cannot be opened is
     /// refused by name; the others work.
     static base::Result<std::unique_ptr<Master>> start(const Options& options);
     ~Master();

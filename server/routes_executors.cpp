@@ -2,6 +2,7 @@
 #include "jobs/routes.hpp"
 #include "jobs/sync.hpp"
 #include "server/api.hpp"
+#include "server/executor_keys.hpp"
 #include "server/views.hpp"
 
 #include <nlohmann/json.hpp>
@@ -28,6 +29,11 @@ http::Task<http::Response> sync_executor(Api& api, http::Request request) {
     if (!body) co_return http::error_response(body.error());
     auto said = jobs::sync_request_from_json(*body);
     if (!said) co_return http::error_response(said.error());
+    if (said->introduction) {
+        // What its enrolment says of it holds, whatever it says itself.
+        for (auto& [name, value] : api.executor_keys.labels_of(executor))
+            said->introduction->labels.insert_or_assign(name, std::move(value));
+    }
     transitions::Ticket ticket = 0;
     auto reply = co_await http::await_callback<Result<jobs::SyncReply>>(
         http::WaitLimits{.at_most = jobs::sync_wait_max + base::seconds(10), .stop = request.stop},

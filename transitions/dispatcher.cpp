@@ -37,7 +37,9 @@ std::set<std::string> read_executors(const std::filesystem::path& path) {
 
 Dispatcher::Dispatcher(const Parts& parts)
     : parts_(parts),
-      board_(JobBoard(BoardOptions{.master = "m" + base::random_hex(6), .lease = parts.lease})),
+      board_(JobBoard(BoardOptions{
+          .master = "m" + base::random_hex(6), .lease_key = parts.lease_key, .lease = parts.lease
+      })),
       uploads_(parts.blobs),
       timer_([this] { run_timer(); }) {
     board_.with([&](JobBoard& board) { board.expect(read_executors(parts_.executors_file)); });
@@ -93,7 +95,8 @@ Result<Task> Dispatcher::task_of(const engine::Performance& performance) {
     Task task{
         .epoch = performance.epoch,
         .job = std::move(planned->job),
-        .reply = std::move(planned->reply)
+        .reply = std::move(planned->reply),
+        .fencing = performance.fencing
     };
     task.job.model = performance.model;
     task.job.attempt = {performance.operation, performance.attempt};
@@ -172,6 +175,7 @@ void Dispatcher::handle(BoardEvent& event) {
         // A result says by itself that its lease is over.
         if (ended->reason == "result") return;
         const auto& ref = ended->ref;
+        uploads_.forget(ref.lease);
         engine_->lease_ended(
             ref.model,
             {ref.attempt.operation, ref.attempt.n, ref.fencing, ref.lease.text, ended->executor},
@@ -295,23 +299,23 @@ void Dispatcher::settle_checked(const Reported& reported, engine::Outcome outcom
         reported.ref.model,
         std::move(outcome),
         reported.executor,
-        [this, lease = reported.ref.lease](Result<engine::Settled> settled) {
-            report_settled(lease, std::move(settled));
-        }
+        [this, report = ReportedLease{reported.ref.lease, reported.executor, reported.stale}](
+            Result<engine::Settled> settled
+        ) { report_settled(report, std::move(settled)); }
     );
 }
 
-void Dispatcher::report_settled(const jobs::LeaseId& lease, Result<engine::Settled> settled) {
+void Dispatcher::report_settled(const ReportedLease& report, Result<engine::Settled> settled) {
     if (!settled) {
         // Not taken (the model failed, the master stops): the executor sends it again.
-        with_board([&](JobBoard& board) { board.unreported(lease); });
+        with_board([&](JobBoard& board) { board.unreported(report); });
         return;
     }
     jobs::Verdict verdict = jobs::Verdict::unknown;
     if (*settled == engine::Settled::applied) verdict = jobs::Verdict::applied;
     if (*settled == engine::Settled::late) verdict = jobs::Verdict::fenced;
-    uploads_.forget(lease);
-    with_board([&](JobBoard& board) { board.settled(lease, verdict, now()); });
+    if (!report.stale) uploads_.forget(report.lease);
+    with_board([&](JobBoard& board) { board.settled(report, verdict, now()); });
 }
 
 // Scripts are read, and held against their pins, at the moment they ship.
@@ -367,6 +371,14 @@ Result<std::string> Dispatcher::output(OutputChunk chunk) {
         .sha256 = chunk.sha256,
         .size = chunk.size,
     });
+    // The lease may have ended meanwhile, and what is kept for it with it.
+    const auto still = board_.with([&](const JobBoard& board) {
+        return board.in_force(chunk.executor, chunk.lease, chunk.fencing);
+    });
+    if (!still) {
+        uploads_.forget(chunk.lease);
+        return fail(still.error());
+    }
     if (!state) return fail(state.error());
     base::Json answer = {{"size", state->size}};
     if (state->finished && chunk.sha256) answer["urn"] = base::blob_urn(*chunk.sha256);
@@ -390,12 +402,24 @@ Result<std::string> Dispatcher::content(
     return parts_.blobs.bytes(sha256, jobs::content_inline_bytes_max);
 }
 
+Result<void> Dispatcher::drain(std::string_view executor) {
+    Result<void> done;
+    with_board([&](JobBoard& board) { done = board.drain(executor, now()); });
+    return done;
+}
+
+void Dispatcher::renewed(std::string_view executor) {
+    with_board([&](JobBoard& board) { board.renewed(executor, now()); });
+}
+
 std::vector<ExecutorView> Dispatcher::executors() const {
     return board_.with([&](const JobBoard& board) { return board.view(now()); });
 }
 
 std::string Dispatcher::why_waiting(const std::string& model, base::AttemptId attempt) const {
-    return board_.with([&](const JobBoard& board) { return board.why_waiting(model, attempt); });
+    return board_.with([&](const JobBoard& board) {
+        return board.why_waiting(model, attempt, now());
+    });
 }
 
 std::string Dispatcher::holder(const std::string& model, base::AttemptId attempt) const {

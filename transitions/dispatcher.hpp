@@ -37,6 +37,7 @@ public:
         const base::Clock& clock;
         /// Keeps the names of executors that may hold leases, over restarts.
         std::filesystem::path executors_file;
+        std::string lease_key;  ///< kept over restarts: see LeaseSeal
         base::Duration lease = base::seconds(30);
     };
     explicit Dispatcher(const Parts& parts);
@@ -85,6 +86,10 @@ public:
         const base::Digest& sha256
     );
 
+    /// See JobBoard.
+    base::Result<void> drain(std::string_view executor);
+    void renewed(std::string_view executor);
+
     [[nodiscard]] std::vector<ExecutorView> executors() const;
     /// Why an attempt waits, or who holds it: for why-not and the view of an operation.
     [[nodiscard]] std::string why_waiting(const std::string& model, base::AttemptId attempt) const;
@@ -103,7 +108,7 @@ private:
     void with_board(Action&& action);
     void handle(BoardEvent& event);
     void report(Reported& reported);
-    void report_settled(const jobs::LeaseId& lease, base::Result<engine::Settled> settled);
+    void report_settled(const ReportedLease& report, base::Result<engine::Settled> settled);
     void settle_unreadable(const engine::Performance& performance, const base::Error& why);
     void settle_checked(const Reported& reported, engine::Outcome outcome);
     void settle_with_blobs(const Reported& reported, OutcomeContext context);

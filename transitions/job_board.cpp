@@ -115,26 +115,32 @@ void JobBoard::remember_settled(const jobs::LeaseRef& ref, const base::Digest& d
     }
 }
 
-void JobBoard::settled(const jobs::LeaseId& id, jobs::Verdict verdict, const Now& now) {
-    const auto found = leases_.find(id);
-    std::string executor;
-    if (found != leases_.end()) {
-        executor = found->second.executor;
+void JobBoard::settled(const ReportedLease& report, jobs::Verdict verdict, const Now& now) {
+    if (report.stale) {
+        const auto session = sessions_.find(report.executor);
+        if (session == sessions_.end()) return;
+        const auto evidence = session->second.evidence.extract(report.lease);
+        if (evidence.empty()) return;
+        remember_settled(evidence.mapped().first, evidence.mapped().second);
+        session->second.drops[report.lease] = verdict;
+    } else {
+        const auto found = leases_.find(report.lease);
+        if (found == leases_.end() || !found->second.reported) return;
         remember_settled(found->second.ref, found->second.digest);
-        end_lease(id, "result");
-    }
-    for (auto& [name, session] : sessions_) {
-        const bool evidence = session.evidence.erase(id) != 0;
-        if (name == executor || evidence) session.drops[id] = verdict;
+        sessions_[found->second.executor].drops[report.lease] = verdict;
+        end_lease(report.lease, "result");
     }
     answer_where_possible(now.elapsed);
 }
 
-void JobBoard::unreported(const jobs::LeaseId& id) {
-    const auto found = leases_.find(id);
+void JobBoard::unreported(const ReportedLease& report) {
+    if (report.stale) {
+        const auto session = sessions_.find(report.executor);
+        if (session != sessions_.end()) session->second.evidence.erase(report.lease);
+        return;
+    }
+    const auto found = leases_.find(report.lease);
     if (found != leases_.end()) found->second.reported = false;
-    for (auto& [name, session] : sessions_)
-        session.evidence.erase(id);
 }
 
 void JobBoard::unshippable(const jobs::LeaseId& id, const base::Error& error) {
@@ -154,7 +160,9 @@ void JobBoard::closed(Ticket ticket, const Now& now) {
         const auto erased = std::erase_if(session.open, [&](const auto& entry) {
             return entry.second.ticket == ticket;
         });
-        if (erased != 0 && session.open.empty()) session.silent_since = now.elapsed;
+        if (erased == 0 || !session.open.empty()) continue;
+        session.silent_since = now.elapsed;
+        session.quiet_since = now.elapsed;
     }
 }
 
@@ -231,9 +239,8 @@ std::vector<ExecutorView> JobBoard::view(const Now& now) const {
         ExecutorView view{
             .id = id, .introduction = session.introduction, .last_seen = session.last_seen
         };
-        const bool silent =
-            session.silent_since && *session.silent_since + options_.silence_max <= now.elapsed;
-        view.state = silent ? "silent" : session.draining ? "draining" : "connected";
+        const bool draining = session.draining || session.drain;
+        view.state = silent(session, now.elapsed) ? "silent" : draining ? "draining" : "connected";
         for (const auto& [lease_id, lease] : leases_) {
             if (lease.executor == id) view.leases.push_back(lease.ref);
         }
@@ -242,12 +249,46 @@ std::vector<ExecutorView> JobBoard::view(const Now& now) const {
     return views;
 }
 
+bool JobBoard::silent(const Session& session, base::Duration now) const {
+    return session.quiet_since && *session.quiet_since + options_.silence_max <= now;
+}
+
+Result<void> JobBoard::drain(std::string_view executor, const Now& now) {
+    const auto session = sessions_.find(executor);
+    if (session == sessions_.end()) {
+        return fail(
+            ErrorCode::not_found,
+            fmt::format("executor '{}' was not seen since the master started", executor),
+            "list them: netwright executors"
+        );
+    }
+    session->second.drain = true;
+    answer_where_possible(now.elapsed);
+    return {};
+}
+
+void JobBoard::renewed(std::string_view executor, const Now& now) {
+    std::vector<jobs::LeaseId> held;
+    for (const auto& [id, lease] : leases_) {
+        if (lease.executor == executor && !lease.reported) held.push_back(id);
+    }
+    for (const auto& id : held)
+        lose(id, fmt::format("executor '{}' was enrolled again and has lost it", executor));
+    answer_where_possible(now.elapsed);
+}
+
 std::string JobBoard::holder(const std::string& model, base::AttemptId attempt) const {
     const auto found = by_attempt_.find(Key{model, attempt});
     return found == by_attempt_.end() ? std::string{} : leases_.at(found->second).executor;
 }
 
-std::string JobBoard::why_waiting(const std::string& model, base::AttemptId attempt) const {
+std::string JobBoard::why_waiting(const std::string& model, base::AttemptId attempt, const Now& now)
+    const {
+    if (const auto leased = by_attempt_.find(Key{model, attempt}); leased != by_attempt_.end()) {
+        const auto& executor = leases_.at(leased->second).executor;
+        if (!silent(sessions_.at(executor), now.elapsed)) return {};
+        return fmt::format("executor '{}', which has it, is silent", executor);
+    }
     if (unsettled_.contains(Key{model, attempt})) {
         return "the master restarted: waiting for the executors to say what became of it";
     }
@@ -257,8 +298,10 @@ std::string JobBoard::why_waiting(const std::string& model, base::AttemptId atte
     if (task == queue_.end()) return {};
     std::vector<std::string> reasons;
     for (const auto& [id, session] : sessions_) {
-        if (session.silent_since) {
+        if (silent(session, now.elapsed)) {
             reasons.push_back(fmt::format("executor '{}' is silent", id));
+        } else if (session.draining || session.drain) {
+            reasons.push_back(fmt::format("executor '{}' is draining", id));
         } else if (const auto unfit =
                        jobs::why_unfit(session.introduction.capabilities, task->job)) {
             reasons.push_back(fmt::format("executor '{}': {}", id, *unfit));

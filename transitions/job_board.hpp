@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "jobs/sync.hpp"
+#include "transitions/lease_seal.hpp"
 #include "transitions/refusals.hpp"
 
 #include <cstdint>
@@ -25,6 +26,9 @@ struct Task {
     jobs::Job job;
     std::string reply;  ///< the shape that its result takes: `call` or `command`
     Refusals refusals = {};
+    /// Recovered: of the newest lease of the operation that the log knows; 0 = none. No older one
+    /// is in force.
+    jobs::Fencing fencing = 0;
     [[nodiscard]] std::pair<std::string, base::AttemptId> key() const {
         return {job.model, job.attempt};
     }
@@ -55,6 +59,12 @@ struct Progressed {
     std::string executor;
     jobs::Progress progress;
 };
+/// Which report a verdict is about: a result, or evidence (`stale`), which never touches a lease.
+struct ReportedLease {
+    jobs::LeaseId lease;
+    std::string executor;
+    bool stale = false;
+};
 /// Nobody will ever say how the attempt ended.
 struct Lost {
     std::string model;
@@ -73,14 +83,15 @@ struct Answer {
 };
 
 struct BoardOptions {
-    std::string master;  ///< names this run of the master
+    std::string master;     ///< names this run of the master
+    std::string lease_key;  ///< the same in every run: see LeaseSeal
     base::Duration lease = base::seconds(30);
     base::Duration silence_max = base::seconds(2);
 };
 
 struct ExecutorView {
     std::string id;
-    std::string state;  ///< connected | silent | draining
+    std::string state;  ///< connected | silent (for over `silence_max`) | draining
     jobs::Introduction introduction;
     std::vector<jobs::LeaseRef> leases;
     base::Timestamp last_seen;
@@ -92,7 +103,8 @@ struct ExecutorView {
 /// `take_answers`. One strand or lock. See jobs/sync.hpp for the protocol.
 class JobBoard {
 public:
-    explicit JobBoard(BoardOptions options) : options_(std::move(options)) {}
+    explicit JobBoard(BoardOptions options)
+        : options_(std::move(options)), seal_(options_.lease_key) {}
 
     struct Now {
         base::Duration elapsed;  ///< for leases
@@ -108,9 +120,10 @@ public:
     void forget(std::string_view model);
     void offer(Task task, const Now& now);
     /// An attempt of an earlier life (of the master, or of the model that failed and was opened
-    /// again): whoever reports it keeps it; when all expected executors have come back and none
-    /// knows it, it is offered; after one lease time it is lost. A loss that was told before and
-    /// could not be recorded is told again.
+    /// again): whoever reports it, under a lease that proves itself, keeps it; when all expected
+    /// executors have come back and none knows it, it is offered (a `once` attempt whose lease is
+    /// in the log is lost); after one lease time it is lost. A loss that was told before and could
+    /// not be recorded is told again.
     void recover(Task task, const Now& now);
     /// Nobody wants the attempt any more: its lease is cancelled, its result refused.
     void withdraw(std::string_view model, base::OperationId operation, const Now& now);
@@ -122,9 +135,14 @@ public:
     );
     /// The connection of an open sync closed before its answer.
     void closed(Ticket ticket, const Now& now);
-    void settled(const jobs::LeaseId& lease, jobs::Verdict verdict, const Now& now);
+    void settled(const ReportedLease& report, jobs::Verdict verdict, const Now& now);
     /// The result could not be taken now: it is as if it had not been sent.
-    void unreported(const jobs::LeaseId& lease);
+    void unreported(const ReportedLease& report);
+    /// The executor gets no more work and is told to stop when what it holds is done; until it
+    /// begins a new session. `not_found` when it was never seen.
+    base::Result<void> drain(std::string_view executor, const Now& now);
+    /// The executor has a new key, so its memory of the leases it held is gone: they are lost.
+    void renewed(std::string_view executor, const Now& now);
     /// The loss of an attempt is durable, or it is not (the model failed, and will be recovered).
     /// Until it is, an executor that told of it gets no answer, so that it does not forget it.
     void loss_settled(
@@ -148,9 +166,11 @@ public:
     ) const;
     [[nodiscard]] const jobs::Job* job_of(const jobs::LeaseId& lease) const;
     [[nodiscard]] std::vector<ExecutorView> view(const Now& now) const;
-    /// Why the attempt waits; empty when it is leased (then `holder` names the executor) or
-    /// unknown.
-    [[nodiscard]] std::string why_waiting(const std::string& model, base::AttemptId attempt) const;
+    /// Why the attempt waits; empty when an executor that is not silent has it (then `holder` names
+    /// it), or it is unknown.
+    [[nodiscard]] std::string why_waiting(
+        const std::string& model, base::AttemptId attempt, const Now& now
+    ) const;
     [[nodiscard]] std::string holder(const std::string& model, base::AttemptId attempt) const;
     [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
     [[nodiscard]] std::size_t leased() const { return leases_.size(); }
@@ -163,9 +183,9 @@ private:
         std::string executor;
         std::uint64_t granted_seq = 0;  ///< of the sync whose answer carried it; 0 = adopted
         base::Duration expires;
-        bool withdrawn = false;
+        bool received = false;  ///< its executor has it: named it, or acknowledged the answer
+        bool ran = false;       ///< its executor said that it runs
         bool reported = false;
-        bool ran = false;  ///< its executor told that it runs
         std::optional<jobs::Progress> progress;
         base::Duration progress_at;
         base::Digest digest;
@@ -185,16 +205,19 @@ private:
         std::map<std::uint64_t, Open> open;
         std::map<std::uint64_t, jobs::SyncReply> replies;
         std::map<jobs::LeaseId, jobs::Verdict> drops;
-        std::set<jobs::LeaseId> fenced;  ///< it still runs these, and must not
-        std::set<jobs::LeaseId> told;    ///< of these, what it has been told
-        std::optional<base::Duration> silent_since;
+        std::set<jobs::LeaseId> fenced;              ///< it still runs these, and must not
+        std::set<jobs::LeaseId> told;                ///< of these, what it has been told
+        std::optional<base::Duration> silent_since;  ///< its connection closed
+        std::optional<base::Duration> quiet_since;   ///< it has no sync open
         base::Timestamp last_seen;
         bool draining = false;
-        bool draining_told = false;        ///< it knows that the master knows
-        std::uint64_t answered_from = 0;   ///< the first one that this master answered
-        bool heard = false;                ///< it told all that it has, no answer under way
-        std::set<Key> lost;                ///< it says that it lost these
-        std::set<jobs::LeaseId> evidence;  ///< results not in force that are being recorded
+        bool drain = false;  ///< it is to drain
+        bool drain_told = false;
+        std::uint64_t answered_from = 0;  ///< the first one that this master answered
+        bool heard = false;               ///< it told all that it has, no answer under way
+        std::set<Key> lost;               ///< it says that it lost these
+        /// Results not in force that are being recorded.
+        std::map<jobs::LeaseId, std::pair<jobs::LeaseRef, base::Digest>> evidence;
     };
 
     // job_board_sync.cpp
@@ -213,6 +236,8 @@ private:
         bool last = false;  ///< the attempt is over
     };
     void note_progress(const std::string& executor, LeaseState& lease, const ProgressAt& told);
+    [[nodiscard]] bool silent(const Session& session, base::Duration now) const;
+    void take_evidence(const std::string& executor, Session& session, jobs::Done done);
     void take_running(
         const std::string& executor,
         Session& session,
@@ -245,6 +270,7 @@ private:
     void remember_ended(const jobs::LeaseRef& ref, const std::string& executor);
 
     BoardOptions options_;
+    LeaseSeal seal_;
     std::uint32_t counter_ = 0;
     std::deque<Task> queue_;
     std::map<jobs::LeaseId, LeaseState> leases_;
@@ -264,7 +290,6 @@ private:
     std::deque<jobs::LeaseId> settled_order_;
     std::map<std::string, Session, std::less<>> sessions_;  ///< by executor
     std::set<std::string> expected_;
-    std::set<std::string> withdrawn_keys_;
     std::set<base::Duration> holds_end_;  ///< executors that refused a task may be asked again
     std::vector<BoardEvent> events_;
     std::vector<Answer> answers_;

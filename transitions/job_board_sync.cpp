@@ -9,6 +9,15 @@ using base::ErrorCode;
 using base::fail;
 using base::Result;
 
+namespace {
+
+constexpr std::size_t sessions_max = 4096;
+/// Of one executor: answers that it has not said it got, and results being recorded as evidence.
+constexpr std::size_t replies_kept_max = 64;
+constexpr std::size_t evidence_max = 1024;
+
+}  // namespace
+
 JobBoard::Session* JobBoard::session_of(
     std::string_view executor, const jobs::SyncRequest& request
 ) {
@@ -19,7 +28,8 @@ JobBoard::Session* JobBoard::session_of(
     session.number = request.session;
     session.introduced = false;
     session.highest_seq = 0;
-    session.draining_told = false;
+    session.drain = false;
+    session.drain_told = false;
     session.open.clear();
     session.replies.clear();
     session.drops.clear();
@@ -36,6 +46,13 @@ Result<void> JobBoard::sync(
     std::string_view executor_id, Ticket ticket, jobs::SyncRequest request, const Now& now
 ) {
     const std::string executor(executor_id);
+    if (sessions_.size() >= sessions_max && !sessions_.contains(executor)) {
+        return fail(
+            ErrorCode::overloaded,
+            fmt::format("the master knows {} executors, and takes no more", sessions_max),
+            "restart the master to forget those that are gone"
+        );
+    }
     Session* session = session_of(executor, request);
     if (session == nullptr) {
         return fail(
@@ -46,6 +63,7 @@ Result<void> JobBoard::sync(
     }
     session->last_seen = now.wall;
     session->silent_since.reset();
+    session->quiet_since.reset();
     std::erase_if(session->replies, [&](const auto& entry) {
         return entry.first <= request.answered;
     });
@@ -53,6 +71,13 @@ Result<void> JobBoard::sync(
     if (before != session->replies.end()) {
         answers_.push_back({ticket, before->second});
         return {};
+    }
+    if (session->replies.size() >= replies_kept_max) {
+        return fail(
+            ErrorCode::overloaded,
+            fmt::format("executor '{}' acknowledges no answers", executor),
+            "send the oldest sync that was not answered again"
+        );
     }
     const auto open = session->open.find(request.seq);
     base::Duration arrived = now.elapsed;
@@ -104,6 +129,12 @@ void JobBoard::take_done(
 ) {
     const base::Digest digest = jobs::digest(done.outcome);
     const jobs::LeaseId id = done.ref.lease;
+    if (!seal_.proves(executor, done.ref)) {
+        // It was never this executor's: nothing is to be recorded of it.
+        session.drops[id] = jobs::Verdict::unknown;
+        session.fenced.erase(id);
+        return;
+    }
     const auto known = settled_.find(id);
     if (known != settled_.end()) {
         session.drops[id] =
@@ -115,22 +146,20 @@ void JobBoard::take_done(
         adopt(executor, done.ref, now);
         lease = leases_.find(id);
     }
-    if (lease == leases_.end() || lease->second.ref != done.ref ||
-        lease->second.executor != executor) {
-        // Not in force. It is kept as evidence and changes nothing.
-        // The executor may delete its copy once that is durable, and with it why it is not in
-        // force.
-        if (session.evidence.insert(id).second) {
-            events_.push_back(Reported{done.ref, executor, std::move(done.outcome), {}, true});
-        }
-        session.fenced.erase(id);
-        return;
-    }
+    if (lease == leases_.end()) return take_evidence(executor, session, std::move(done));
     if (lease->second.reported) {
         if (lease->second.digest != digest) session.drops[id] = jobs::Verdict::conflict;
         return;
     }
-    if (take_back(executor, lease->second, done, now)) {
+    const bool unstarted = done.outcome.outcome_class == jobs::OutcomeClass::infra ||
+                           done.outcome.outcome_class == jobs::OutcomeClass::rejected;
+    if (unstarted && lease->second.ran && lease->second.task.job.effect == jobs::Effect::once) {
+        done.outcome.outcome_class = jobs::OutcomeClass::interrupted;
+        done.outcome.error = {
+            ErrorCode::uncertain,
+            fmt::format("executor '{}' said that it runs, then that it never started", executor)
+        };
+    } else if (take_back(executor, lease->second, done, now)) {
         session.drops[id] = jobs::Verdict::applied;
         return;
     }
@@ -174,14 +203,24 @@ void JobBoard::note_progress(
     events_.push_back(Progressed{lease.ref, executor, told.progress});
 }
 
+// Its lease is not in force any more: it is kept, and changes nothing. The executor may delete its
+// copy once that is durable, and with it why it is not in force.
+void JobBoard::take_evidence(const std::string& executor, Session& session, jobs::Done done) {
+    const auto id = done.ref.lease;
+    session.fenced.erase(id);
+    if (session.evidence.size() >= evidence_max || session.evidence.contains(id)) return;
+    session.evidence.emplace(id, std::pair{done.ref, jobs::digest(done.outcome)});
+    events_.push_back(Reported{done.ref, executor, std::move(done.outcome), {}, true});
+}
+
 void JobBoard::take_lost(
     const std::string& executor, const jobs::LeaseRef& ref, base::Duration now
 ) {
+    if (!seal_.proves(executor, ref)) return;
     if (!leases_.contains(ref.lease)) adopt(executor, ref, now);
     sessions_[executor].lost.insert(Key{ref.model, ref.attempt});
     const auto lease = leases_.find(ref.lease);
-    if (lease == leases_.end() || lease->second.executor != executor || lease->second.reported)
-        return;
+    if (lease == leases_.end() || lease->second.reported) return;
     lose(ref.lease, fmt::format("executor '{}' lost it", executor));
 }
 
@@ -194,11 +233,12 @@ void JobBoard::take_running(
     std::set<jobs::LeaseId> still;
     for (const auto& running : request.running) {
         const auto& id = running.ref.lease;
-        if (!leases_.contains(id)) adopt(executor, running.ref, arrived);
+        const bool proven = seal_.proves(executor, running.ref);
+        if (proven && !leases_.contains(id)) adopt(executor, running.ref, arrived);
         const auto lease = leases_.find(id);
-        if (lease != leases_.end() && lease->second.ref == running.ref &&
-            lease->second.executor == executor) {
+        if (proven && lease != leases_.end()) {
             lease->second.expires = std::max(lease->second.expires, arrived + options_.lease);
+            lease->second.received = true;
             if (running.phase == jobs::Phase::running) lease->second.ran = true;
             if (running.progress) {
                 note_progress(executor, lease->second, {*running.progress, arrived});
@@ -225,7 +265,8 @@ std::int64_t JobBoard::room(const Session& session, const jobs::SyncRequest& req
     return room;
 }
 
-// Leases that the executor would have named if it knew them were never started.
+// Leases that the executor would have named if it knew them were never started: so it says, and it
+// is believed where another attempt does no harm, or where it cannot have had the lease at all.
 void JobBoard::forget_unknown(
     const std::string& executor, const jobs::SyncRequest& request, bool first
 ) {
@@ -242,20 +283,27 @@ void JobBoard::forget_unknown(
         if (first || lease.granted_seq <= request.answered) unknown.push_back(id);
     }
     for (const auto& id : unknown) {
-        offer_again(id, fmt::format("executor '{}' never got it", executor));
+        const LeaseState& lease = leases_.at(id);
+        const bool may_have_run = lease.received || !first;
+        if (may_have_run && lease.task.job.effect == jobs::Effect::once) {
+            lose(id, fmt::format("executor '{}' had it and does not know it any more", executor));
+        } else {
+            offer_again(id, fmt::format("executor '{}' never got it", executor));
+        }
     }
 }
 
 // A lease of an earlier life of the master: its attempt is waiting to be claimed.
 void JobBoard::adopt(const std::string& executor, const jobs::LeaseRef& ref, base::Duration now) {
     const auto found = unsettled_.find(Key{ref.model, ref.attempt});
-    if (found == unsettled_.end()) return;
+    if (found == unsettled_.end() || ref.fencing < found->second.task.fencing) return;
     by_attempt_[found->first] = ref.lease;
     leases_[ref.lease] = LeaseState{
         .ref = ref,
         .task = std::move(found->second.task),
         .executor = executor,
         .expires = now + options_.lease,
+        .received = true,
     };
     unsettled_.erase(found);
 }
@@ -263,8 +311,15 @@ void JobBoard::adopt(const std::string& executor, const jobs::LeaseRef& ref, bas
 void JobBoard::came_back(const std::string& executor) {
     expected_.erase(executor);
     if (!expected_.empty()) return;
-    for (auto& [key, waiting] : std::exchange(unsettled_, {}))
-        queue_.push_back(std::move(waiting.task));
+    for (auto& [key, waiting] : std::exchange(unsettled_, {})) {
+        const Task& task = waiting.task;
+        // Nobody names it, but it was granted, and may have been started.
+        if (task.fencing != 0 && task.job.effect == jobs::Effect::once) {
+            tell_lost(key, "it was leased before the master restarted, and no executor knows it");
+        } else {
+            queue_.push_back(std::move(waiting.task));
+        }
+    }
 }
 
 void JobBoard::answer_where_possible(base::Duration now) {
@@ -296,7 +351,8 @@ bool JobBoard::answer(
     const auto open = session.open.begin();
     jobs::SyncReply reply;
     reply.introduce = !session.introduced;
-    if (session.introduced && !open->second.draining)
+    reply.drain = session.drain;
+    if (session.introduced && !open->second.draining && !session.drain)
         grant(executor, session, open->first, reply, now);
     for (const auto& id : session.fenced) {
         reply.cancel.push_back({id, jobs::CancelReason::fenced});
@@ -304,10 +360,12 @@ bool JobBoard::answer(
     for (const auto& [id, verdict] : session.drops)
         reply.drop.push_back({id, verdict});
     const bool something = reply.introduce || !reply.leases.empty() ||
-                           session.fenced != session.told || !reply.drop.empty();
+                           session.fenced != session.told || !reply.drop.empty() ||
+                           session.drain != session.drain_told;
     if (!something && !must && open->second.deadline > now) return false;
     session.drops.clear();
     session.told = session.fenced;
+    session.drain_told = session.drain;
     reply_to(session, open->first, std::move(reply), now);
     return true;
 }
@@ -320,6 +378,7 @@ void JobBoard::grant(
     base::Duration now
 ) {
     std::int64_t capacity = session.open.at(seq).capacity;
+    std::size_t bytes = 0;
     constexpr std::size_t looked_at_max = 1000;
     std::size_t looked_at = 0;
     for (auto task = queue_.begin();
@@ -330,9 +389,12 @@ void JobBoard::grant(
             ++task;
             continue;
         }
+        // What does not fit goes with the next answer, which is asked for at once.
+        bytes += jobs::bytes_on_the_wire(task->job);
+        if (!reply.leases.empty() && bytes > jobs::sync_body_bytes_aim) break;
         const jobs::Fencing fencing = (static_cast<std::uint64_t>(task->epoch) << 32U) | ++counter_;
         jobs::Lease lease{
-            .id = {fmt::format("{}-{}-{}", options_.master, task->job.model, fencing)},
+            .id = seal_.id_of(executor, task->job.model, task->job.attempt, fencing),
             .fencing = fencing,
             .ttl = options_.lease,
             .job = task->job,
@@ -365,6 +427,7 @@ void JobBoard::reply_to(
     session.replies.insert_or_assign(seq, reply);
     answers_.push_back({open->second.ticket, std::move(reply)});
     session.open.erase(open);
+    if (session.open.empty()) session.quiet_since = now;
 }
 
 void JobBoard::answer_all(const Now& now) {

@@ -83,7 +83,7 @@ TEST_CASE("the image installs what scripts/packages.txt says and names no packag
 TEST_CASE("every command and option of the compose file exists in the binary") {
     if (!binary_exists()) return;
     const auto commands = netwright_commands();
-    REQUIRE(commands.size() == 2);
+    REQUIRE(commands.size() == 3);
     for (const auto& command : commands)
         CHECK(tests::cli::unknown_parts(command) == std::vector<std::string>{});
 }

@@ -32,7 +32,7 @@ TEST_CASE("an executor's token opens the executor's routes and nothing else") {
     Lab lab;
     lab.start_master();
     lab.start_executor("worker");
-    const auto token = lab.executor_token();
+    const auto token = lab.executor_token("worker");
     for (const char* target :
          {"/api/models",
           "/api/models/default/events",
@@ -184,4 +184,59 @@ TEST_CASE("a call of a once-tool whose executor is gone is visibly uncertain, an
     const auto over = lab.json({"case", "show", id});
     CHECK_MESSAGE(over.at("state") == "completed", over.dump());
     CHECK(over.at("end")[0].at("place") == "failed");
+}
+
+TEST_CASE("a one-time token enrols one executor; a used or wrong one ends it with its own exit code"
+) {
+    Lab lab;
+    lab.start_master();
+    const auto file = (lab.data() / "once.token").string();
+    lab.json({"executor", "enrol", "--label", "pool=a", "--out", file});
+    lab.start_executor("first", {"--token-file", file, "--label", "pool=b"});
+    const auto listed = lab.get("/api/executors/first");
+    CHECK(listed.at("labels").at("pool") == "a");
+    constexpr int denied = 6;
+    CHECK(lab.launch_executor("second", {"--token-file", file}).wait() == denied);
+    CHECK(lab.diary("second").contains("the one-time token is not known to this master"));
+    const auto wrong = lab.write("wrong.token", std::string(64, '0') + "\n");
+    CHECK(lab.launch_executor("third", {"--token-file", wrong}).wait() == denied);
+    CHECK(lab.diary("third").contains("netwright executor enrol"));
+}
+
+TEST_CASE("a drained executor finishes what it has and ends; its job is not taken from it") {
+    Lab lab;
+    lab.start_master();
+    auto& worker = lab.start_executor("worker");
+    lab.register_tool("nap", "sleep 1; echo '{}'");
+    lab.deploy(calling_net("napping", "nap"));
+    const auto id = start_case(lab, "napping");
+    await("the lease", [&] { return lab.get("/api/executors").dump().contains("\"attempt\""); });
+    CHECK(lab.run({"executor", "drain", "nobody"}).exit == 3);
+    lab.json({"executor", "drain", "worker"});
+    CHECK(worker.wait() == 0);
+    CHECK(lab.json({"case", "show", id, "--wait", "60s"}).at("state") == "completed");
+}
+
+TEST_CASE(
+    "an executor that stands still is shown as silent within three seconds, and why-not says so"
+) {
+    Lab lab;
+    lab.start_master();
+    auto& worker = lab.start_executor("worker");
+    const auto stopped = base::system_clock().elapsed();
+    worker.send(SIGSTOP);
+    await("its silence", [&] { return lab.get("/api/executors/worker").at("state") == "silent"; });
+    // Three seconds as the master sees it; how soon a busy machine asks it is another thing.
+    CHECK((base::system_clock().elapsed() - stopped).ms() < 10'000);
+    lab.deploy(calling_net("measuring", "noop"));
+    start_case(lab, "measuring");
+    await("the reason", [&] {
+        return lab.get("/api/models/default/nets/measuring/transitions/call")
+            .dump()
+            .contains("executor 'worker' is silent");
+    });
+    worker.send(SIGCONT);
+    await("its return", [&] {
+        return lab.get("/api/executors/worker").at("state") == "connected";
+    });
 }

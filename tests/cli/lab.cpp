@@ -1,5 +1,7 @@
 #include "tests/cli/lab.hpp"
 
+#include "base/ed25519.hpp"
+#include "jobs/enrolment.hpp"
 #include "tests/cli/binary.hpp"
 
 #include <doctest/doctest.h>
@@ -92,8 +94,8 @@ Process& Lab::launch_executor(const std::string& name, std::vector<std::string> 
         "executor",
         "--master",
         executors_url_.empty() ? last_url_ : executors_url_,
-        "--token-file",
-        (data() / "executor.token").string(),
+        "--data",
+        data().string(),
         "--work",
         path(name).string(),
         "--id",
@@ -167,8 +169,23 @@ std::string first_line(const fs::path& file) {
 std::string Lab::admin_token() const {
     return first_line(data() / "admin.token");
 }
-std::string Lab::executor_token() const {
-    return first_line(data() / "executor.token");
+std::string Lab::executor_token(const std::string& name) {
+    using namespace jobs::enrolment;
+    const auto key = base::SigningKey::from_hex(first_line(path(name) / "executor.key"));
+    REQUIRE(key);
+    const auto post = [&](const char* verb, const Json& body) {
+        const auto answer = call(
+            {.method = http::Method::post,
+             .target = jobs::enrolment::path(name, verb),
+             .body = body.dump()},
+            ""
+        );
+        REQUIRE_MESSAGE(answer.status == 200, answer.body);
+        return *base::parse_json(answer.body);
+    };
+    const std::string challenge = post("challenge", Json::object()).at("challenge");
+    const auto signature = key->sign(access_message(name, challenge));
+    return post("access", {{"challenge", challenge}, {"signature", signature}}).at("token");
 }
 
 http::Response Lab::call(http::Call call, const std::string& token) {

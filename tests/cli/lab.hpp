@@ -73,7 +73,8 @@ public:
     http::Response call(http::Call call, const std::string& token);
     [[nodiscard]] std::string url() const;
     [[nodiscard]] std::string admin_token() const;
-    [[nodiscard]] std::string executor_token() const;
+    /// Access of an executor that was started here, got with its key.
+    [[nodiscard]] std::string executor_token(const std::string& name);
 
     /// A file below the lab's folder; returns its path.
     std::string write(const std::string& name, std::string_view bytes) const;

@@ -241,6 +241,48 @@ TEST_CASE("a stopped executor finishes what runs and takes nothing new") {
     CHECK(requests.back().capacity == 0);
 }
 
+TEST_CASE("an executor that the master does not take for anybody ends, and says what to do") {
+    const base::TemporaryFolder folder;
+    rig::Master master;
+    master.refuse_identity(
+        {base::ErrorCode::unauthenticated, "the one-time token was used", "get another one", {}}
+    );
+    rig::RunningExecutor executor(master.url(), folder.path());
+    const auto result = executor.wait();
+    REQUIRE_FALSE(result);
+    CHECK(result.error().code == base::ErrorCode::unauthenticated);
+    CHECK(result.error().message == "the one-time token was used");
+    CHECK(
+        (std::filesystem::status(folder.path() / "executor.key").permissions() &
+         std::filesystem::perms::all) == std::filesystem::perms(0600)
+    );
+}
+
+TEST_CASE("an executor that is to drain finishes what runs and ends by itself") {
+    const base::TemporaryFolder folder;
+    rig::Master master;
+    rig::RunningExecutor executor(master.url(), folder.path());
+    const auto lease = durable(rig::bash("sleep 1; echo finished"));
+    master.offer(lease);
+    master.wait([&](const auto& requests) { return has_running(requests, lease.id.text); });
+    master.drain();
+    CHECK(executor.wait());
+    CHECK(master.outcome(lease.id.text).standard_output.text == "finished\n");
+}
+
+TEST_CASE("an idle executor stops within a second, also when its master is gone") {
+    for (const bool gone : {false, true}) {
+        const base::TemporaryFolder folder;
+        auto master = std::make_unique<rig::Master>();
+        rig::RunningExecutor executor(master->url(), folder.path());
+        master->wait([](const auto& requests) { return requests.size() >= 2; });
+        if (gone) master.reset();
+        const auto before = base::system_clock().elapsed();
+        CHECK(executor.stop());
+        CHECK(base::system_clock().elapsed() - before < base::seconds(1));
+    }
+}
+
 TEST_CASE("two executors do not work in one folder") {
     const base::TemporaryFolder folder;
     rig::Master master;
@@ -256,7 +298,7 @@ TEST_CASE("what an executor cannot start with is told at once") {
     executor::Options options;
     options.master = "http://127.0.0.1:1";
     options.work = folder.path() / "work";
-    options.token_file = folder.path() / "absent";
+    options.enrolment.token_file = folder.path() / "absent";
     CHECK(executor::run(options, {}).error().code == base::ErrorCode::not_found);
     options.slots = 0;
     CHECK(executor::run(options, {}).error().message.contains("0 slots"));

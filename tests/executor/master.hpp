@@ -6,6 +6,7 @@
 #include "http/await.hpp"
 #include "http/server.hpp"
 #include "http/status.hpp"
+#include "jobs/enrolment.hpp"
 #include "jobs/routes.hpp"
 #include "jobs/sync.hpp"
 
@@ -45,6 +46,14 @@ public:
             [this](http::Request request) { return sync(std::move(request)); },
             {.body_bytes_max = jobs::sync_body_bytes_max, .long_poll = true}
         );
+        for (const auto pattern :
+             {jobs::enrolment::enrol_pattern,
+              jobs::enrolment::challenge_pattern,
+              jobs::enrolment::access_pattern}) {
+            router_.add(http::Method::post, pattern, [this](http::Request request) {
+                return identify(std::move(request));
+            });
+        }
         router_.add(http::Method::post, output_pattern, [this](http::Request request) {
             return output(std::move(request));
         });
@@ -69,6 +78,14 @@ public:
     /// Everything is answered with this error until it is cleared.
     void refuse(std::optional<base::Error> error) {
         change([&] { refusal_ = std::move(error); });
+    }
+    /// The executor is to finish what it has and end.
+    void drain() {
+        change([&] { drain_ = true; });
+    }
+    /// Nobody is taken for who he says he is.
+    void refuse_identity(base::Error error) {
+        change([&] { identity_refusal_ = std::move(error); });
     }
     /// Results are heard but not acknowledged.
     void acknowledge(bool yes) {
@@ -124,6 +141,16 @@ private:
             one(true);
     }
 
+    // Whoever it is; what the real one demands is tested with the real one.
+    http::Task<http::Response> identify(http::Request /*request*/) {
+        if (const auto error = identity_refusal()) co_return http::error_response(*error);
+        co_return http::json_response(200, R"({"challenge":"1","token":"access","validMs":1})");
+    }
+    std::optional<base::Error> identity_refusal() {
+        const std::scoped_lock lock(mutex_);
+        return identity_refusal_;
+    }
+
     http::Task<http::Response> sync(http::Request request) {
         const auto json = base::parse_json(request.body, {jobs::sync_body_bytes_max, 128});
         if (!json) co_return http::error_response(json.error());
@@ -171,6 +198,7 @@ private:
         reply.master = "m1";
         reply.seq = asked.seq;
         reply.held = held;
+        reply.drain = drain_;
         if (acknowledges_) {
             for (const auto& done : asked.done)
                 reply.drop.push_back({done.ref.lease, jobs::Verdict::applied});
@@ -188,7 +216,8 @@ private:
                 }
             }
         }
-        const bool empty = reply.leases.empty() && reply.drop.empty() && reply.cancel.empty();
+        const bool empty =
+            !reply.drain && reply.leases.empty() && reply.drop.empty() && reply.cancel.empty();
         if (empty && asked.seq == newest_ && held < asked.wait) return std::nullopt;
         replies_.push_back(reply);
         return reply;
@@ -243,7 +272,9 @@ private:
     std::deque<jobs::Lease> queue_;
     std::vector<jobs::LeaseId> cancelled_;
     std::optional<base::Error> refusal_;
+    std::optional<base::Error> identity_refusal_;
     bool acknowledges_ = true;
+    bool drain_ = false;
     std::uint64_t newest_ = 0;
     std::vector<jobs::SyncRequest> requests_;
     std::vector<jobs::SyncReply> replies_;
@@ -262,11 +293,11 @@ public:
     ) {
         options_.master = url;
         options_.work = work;
-        options_.token_file = work / "token";
+        options_.enrolment.token_file = work / "token";
         options_.slots = slots;
         options_.slot_uid_base = 30000 + static_cast<std::uint32_t>(::getpid() % 20000);
         options_.drain = base::seconds(60);
-        std::ofstream(options_.token_file) << "token\n";
+        std::ofstream(*options_.enrolment.token_file) << "token\n";
         ::setenv("NETWRIGHT_SANDBOX_INIT", NETWRIGHT_SANDBOX_INIT_BUILT, 0);
         thread_ = std::thread([this] { result_ = executor::run(options_, stop_.signal()); });
     }

@@ -56,7 +56,7 @@ struct LiveMaster {
         executor_stop = std::make_unique<http::StopSource>();
         executor::Options options{
             .master = master->url(),
-            .token_file = data() / "executor.token",
+            .enrolment = {.token_file = {}, .admin_token_file = data() / "admin.token"},
             .work = folder->path() / "work",
             .slots = 4,
             .id = "e1",

@@ -1,3 +1,5 @@
+#include "base/ed25519.hpp"
+#include "jobs/enrolment.hpp"
 #include "tests/server/live_master.hpp"
 
 using base::Json;
@@ -186,11 +188,39 @@ TEST_CASE("a second master on the same directory is refused") {
     CHECK(second.error().code == base::ErrorCode::conflict);
 }
 
-TEST_CASE("the executor's token opens the executor routes only") {
+namespace {
+
+/// Enrols an executor with a key of its own, and gets it access.
+std::string access_token(LiveMaster& m, const std::string& id) {
+    using namespace jobs::enrolment;
+    const auto key = base::SigningKey::make();
+    const auto once = m.made("/api/executor-enrolments", Json::object()).at("token");
+    m.made(
+        path(id, "enrol"),
+        {{"token", once},
+         {"publicKey", key.public_hex()},
+         {"signature", key.sign(enrol_message(id, key.public_hex()))}}
+    );
+    const std::string challenge = m.made(path(id, "challenge"), Json::object()).at("challenge");
+    const Json signed_challenge = {
+        {"challenge", challenge}, {"signature", key.sign(access_message(id, challenge))}
+    };
+    return m.made(path(id, "access"), signed_challenge).at("token");
+}
+
+}  // namespace
+
+TEST_CASE("an executor's token opens its own routes only, and no other token opens them") {
     LiveMaster m;
-    m.client->set_bearer_token(m.token("executor.token"));
+    CHECK(m.post("/api/executors/e9/sync", Json::object()).status == 403);
+    CHECK(m.post("/api/executors/e9/drain", Json::object()).status == 404);
+    m.client->set_bearer_token(access_token(m, "e9"));
     CHECK(m.get("/api/models").status == 403);
     CHECK(m.get("/api/tool-catalog").status == 403);
+    CHECK(m.get("/api/executors").status == 403);
+    CHECK(m.post("/api/executor-enrolments", Json::object()).status == 403);
+    CHECK(m.post("/api/executors/e9/drain", Json::object()).status == 403);
+    CHECK(m.post("/api/executors/e8/sync", Json::object()).status == 403);
     CHECK(m.post("/api/executors/e9/sync", Json::object()).status == 400);
     m.client->set_bearer_token("wrong");
     CHECK(m.get("/api/models").status == 401);

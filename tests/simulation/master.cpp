@@ -34,9 +34,9 @@ void Master::start() {
     commit_scheduled_ = false;
     world_.trace(fmt::format("master {} starts", life_));
     committer_ = std::make_unique<engine::Committer>(disk_.log);
-    board_ = std::make_unique<transitions::JobBoard>(
-        transitions::BoardOptions{.master = fmt::format("m{}", life_), .lease = lease_length}
-    );
+    board_ = std::make_unique<transitions::JobBoard>(transitions::BoardOptions{
+        .master = fmt::format("m{}", life_), .lease_key = "kept", .lease = lease_length
+    });
     board_->expect(disk_.executors);
     read_new_records();
     for (const auto& name : disk_.log.models().value()) {

@@ -32,7 +32,7 @@ engine::Performance performance(
         .tool_id = operation.tool_id,
         .version_hash = operation.version_hash,
         .started = operation.started,
-        .had_lease = operation.fencing != 0,
+        .fencing = operation.fencing,
     };
 }
 
@@ -42,7 +42,8 @@ transitions::Task task_of(const engine::Performance& performance) {
     transitions::Task task{
         .epoch = performance.epoch,
         .job = std::move(planned->job),
-        .reply = std::move(planned->reply)
+        .reply = std::move(planned->reply),
+        .fencing = performance.fencing,
     };
     task.job.model = performance.model;
     task.job.attempt = {performance.operation, performance.attempt};
@@ -246,7 +247,9 @@ void Master::report(transitions::Reported& reported) {
         [this,
          settled,
          outcome = transitions::to_engine(reported.outcome, context),
-         lease = reported.ref.lease](Result<Model*> opened) mutable -> Completion {
+         lease = transitions::ReportedLease{reported.ref.lease, reported.executor, reported.stale}](
+            Result<Model*> opened
+        ) mutable -> Completion {
             if (opened) {
                 *settled =
                     engine::settle(**opened, std::move(outcome), Asker{.now = world_.wall()});

@@ -1,81 +1,13 @@
-#include "transitions/job_board.hpp"
+#include "tests/transitions/board.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-using transitions::JobBoard;
-using transitions::Task;
-
-namespace {
-
-Task task(
-    base::Seq operation, jobs::Effect effect = jobs::Effect::once, std::uint32_t attempt = 1
-) {
-    Task made{.epoch = 3, .reply = "call"};
-    made.job.model = "m";
-    made.job.attempt = {{operation}, attempt};
-    made.job.effect = effect;
-    made.job.binding = jobs::Builtin{"noop"};
-    made.job.idempotency_key = "k";
-    return made;
-}
-
-struct Board {
-    JobBoard board{{.master = "m1"}};
-    JobBoard::Now now{base::seconds(100), {1}};
-    std::uint64_t seq = 0;
-    transitions::Ticket ticket = 0;
-    std::uint64_t session = 1;
-
-    jobs::SyncRequest request(std::int64_t capacity) {
-        jobs::SyncRequest made{
-            .session = session,
-            .seq = ++seq,
-            .answered = seq - 1,
-            .capacity = capacity,
-            .wait = base::seconds(20)
-        };
-        made.introduction = jobs::Introduction{.slots = 4};
-        made.introduction->capabilities.builtins = {"noop"};
-        made.introduction->capabilities.networks = {"deny"};
-        return made;
-    }
-    std::vector<jobs::SyncReply> sync(jobs::SyncRequest made) {
-        REQUIRE(board.sync("e1", ++ticket, std::move(made), now));
-        return answers();
-    }
-    std::vector<jobs::SyncReply> answers() {
-        std::vector<jobs::SyncReply> replies;
-        for (auto& answer : board.take_answers())
-            replies.push_back(std::move(answer.reply));
-        return replies;
-    }
-    template <class Event>
-    std::vector<Event> events() {
-        std::vector<Event> found;
-        for (auto& event : board.take_events()) {
-            if (auto* wanted = std::get_if<Event>(&event)) found.push_back(std::move(*wanted));
-        }
-        return found;
-    }
-    jobs::Lease lease(base::Seq operation, jobs::Effect effect = jobs::Effect::once) {
-        board.offer(task(operation, effect), now);
-        const auto replies = sync(request(1));
-        REQUIRE(replies.size() == 1);
-        REQUIRE(replies[0].leases.size() == 1);
-        board.take_events();
-        return replies[0].leases[0];
-    }
-};
-
-jobs::Outcome outcome(int code = 0) {
-    jobs::Outcome made;
-    made.exit_code = code;
-    return made;
-}
-
-}  // namespace
+using boards::Board;
+using boards::outcome;
+using boards::sealed;
+using boards::task;
 
 TEST_CASE("work that arrives is granted in the answer to the sync that is open already") {
     Board b;
@@ -106,7 +38,7 @@ TEST_CASE("a result is reported once, and dropped when it is settled") {
     request.done.push_back({lease.ref(), outcome()});
     b.sync(request);
     CHECK(b.events<transitions::Reported>().size() == 1);
-    b.board.settled(lease.id, jobs::Verdict::applied, b.now);
+    b.board.settled({lease.id, "e1"}, jobs::Verdict::applied, b.now);
     const auto replies = b.answers();
     REQUIRE(replies.size() == 1);
     CHECK(replies[0].drop.front().verdict == jobs::Verdict::applied);
@@ -132,7 +64,7 @@ TEST_CASE("a lease that is not renewed is lost, and its late result is only evid
     const auto reported = b.events<transitions::Reported>();
     REQUIRE(reported.size() == 1);
     CHECK(reported[0].stale);
-    b.board.settled(lease.id, jobs::Verdict::fenced, b.now);
+    b.board.settled({lease.id, "e1", true}, jobs::Verdict::fenced, b.now);
     for (auto& reply : b.answers())
         replies.push_back(std::move(reply));
     for (auto& reply : b.sync(b.request(1)))
@@ -160,6 +92,9 @@ TEST_CASE("a lease that is listed as running goes on") {
 TEST_CASE("a grant that the executor never got is offered again, without a lost attempt") {
     Board b;
     const auto lease = b.lease(7);
+    // Its process died before the answer came.
+    b.session = 2;
+    b.seq = 0;
     const auto replies = b.sync(b.request(1));
     REQUIRE(replies.size() == 1);
     REQUIRE(replies[0].leases.size() == 1);
@@ -202,9 +137,7 @@ TEST_CASE(
     b.board.recover(task(8), b.now);
     CHECK(b.board.waiting() == 0);
     auto request = b.request(0);
-    request.running.push_back(
-        {.ref = {.lease = {"old-1"}, .fencing = 5, .model = "m", .attempt = {{7}, 1}}}
-    );
+    request.running.push_back({.ref = sealed("e1", 5, {{7}, 1})});
     b.sync(request);
     CHECK(b.board.holder("m", {{7}, 1}) == "e1");
     CHECK(b.board.waiting() == 1);
@@ -302,11 +235,11 @@ TEST_CASE("a lease that was given back is offered again, as if never granted") {
 TEST_CASE("a job that no executor can take says why") {
     Board b;
     b.board.offer(task(7), b.now);
-    CHECK(b.board.why_waiting("m", {{7}, 1}) == "no executor is connected");
+    CHECK(b.board.why_waiting("m", {{7}, 1}, b.now) == "no executor is connected");
     auto request = b.request(1);
     request.introduction->capabilities.builtins.clear();
     b.sync(request);
-    CHECK(b.board.why_waiting("m", {{7}, 1}).find("noop") != std::string::npos);
+    CHECK(b.board.why_waiting("m", {{7}, 1}, b.now).find("noop") != std::string::npos);
 }
 
 TEST_CASE("however long it was quiet, a lease is granted whole and its executor counts it right") {

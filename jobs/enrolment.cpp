@@ -1,0 +1,19 @@
+#include "jobs/enrolment.hpp"
+
+#include <fmt/format.h>
+
+namespace jobs::enrolment {
+
+std::string path(std::string_view executor, std::string_view verb) {
+    return fmt::format("/api/executors/{}/{}", executor, verb);
+}
+
+std::string enrol_message(std::string_view executor, std::string_view public_key) {
+    return fmt::format("netwright executor enrol 1\n{}\n{}", executor, public_key);
+}
+
+std::string access_message(std::string_view executor, std::string_view challenge) {
+    return fmt::format("netwright executor access 1\n{}\n{}", executor, challenge);
+}
+
+}  // namespace jobs::enrolment
