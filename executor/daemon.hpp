@@ -90,7 +90,7 @@ private:
     std::vector<std::int64_t> free_slots_;
     std::set<jobs::LeaseId> kept_;  // something of it may be on disk
     std::optional<base::Duration> stopping_since_;
-    jobs::Capabilities told_;  ///< the capabilities that the agent tells
+    jobs::Capabilities told_;                   ///< the capabilities that the agent tells
     std::optional<base::Duration> over_since_;  ///< no job runs
     bool jobs_stopped_ = false;
     bool finished_ = false;
