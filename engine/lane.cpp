@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "engine/decide.hpp"
+#include "engine/inconsistent.hpp"
 #include "engine/open_model.hpp"
 #include "engine/snapshot.hpp"
 
@@ -22,6 +23,22 @@ constexpr std::size_t firings_a_turn = 2'000;
 constexpr std::size_t jobs_queued_max = 100'000;
 /// So long notes wait for other records, to be written in the same synced write.
 constexpr base::Duration notes_wait_max = base::milliseconds(20);
+
+// Runs `action`. When a decision finds the state inconsistent: why the model is stopped.
+template <class Action>
+std::optional<base::Error> inconsistency(std::string_view model, Action&& action) {
+    try {
+        action();
+    } catch (const Inconsistent& error) {
+        return base::Error{
+            ErrorCode::tamper,
+            fmt::format("model '{}' is stopped: its state does not hold: {}", model, error.what()),
+            "docs/operations.md says how to go on",
+            {}
+        };
+    }
+    return std::nullopt;
+}
 
 }  // namespace
 
@@ -70,7 +87,12 @@ void ModelLane::run() {
     });
     if (failure) give_up(*failure);
     run_jobs();
-    if (model_) pump();
+    if (model_) {
+        if (const auto broken = inconsistency(name_, [this] { pump(); })) {
+            mailbox_.with([&](Mailbox& mailbox) { mailbox.refused = broken; });
+            give_up(*broken);
+        }
+    }
     finish_durable();
     if (model_) {
         set_timer();
@@ -92,11 +114,20 @@ void ModelLane::run_jobs() {
             return first;
         });
         if (!posted) return;
-        auto opened = open(posted->kind);
-        // Also who only looks sees what is due by now.
-        if (opened) (*opened)->come_to(parts_.clock.now());
-        const auto before = model_ ? model_->records() : 0;
-        auto completion = posted->job(std::move(opened));
+        std::size_t before = 0;
+        LaneCompletion completion;
+        const auto broken = inconsistency(name_, [&] {
+            auto opened = open(posted->kind);
+            // Also who only looks sees what is due by now.
+            if (opened) (*opened)->come_to(parts_.clock.now());
+            before = model_ ? model_->records() : 0;
+            completion = posted->job(std::move(opened));
+        });
+        if (broken) {
+            mailbox_.with([&](Mailbox& mailbox) { mailbox.refused = broken; });
+            give_up(*broken);
+            completion = posted->job(fail(*broken));
+        }
         if (posted->kind == Kind::note) {
             if (model_) notes_ += model_->records() - before;
             completion({});
