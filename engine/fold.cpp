@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
@@ -32,9 +33,18 @@ Result<void> remember_request(State& state, const Event& event, Seq seq) {
     return {};
 }
 
+// Who may take a token that an operation holds: the record that ends the operation.
+bool may_take(const Event& event, places::Holder holder) {
+    if (holder == 0 || (holder & places::claim_bit) != 0) return true;
+    return holder == event.operation.seq ||
+           std::ranges::find(event.cancelled, base::OperationId{holder}) != event.cancelled.end();
+}
+
 // `gone` takes the cases, no longer in memory, that a token was of.
 template <class Ids>
-Result<void> remove(State& state, const Ids& ids, std::vector<base::CaseId>& gone) {
+Result<void> remove(
+    State& state, const Event& event, const Ids& ids, std::vector<base::CaseId>& gone
+) {
     for (const auto id : ids) {
         const auto slot = state.store.find(id);
         if (slot == places::no_slot) {
@@ -43,6 +53,16 @@ Result<void> remove(State& state, const Ids& ids, std::vector<base::CaseId>& gon
             );
         }
         const auto& token = state.store.token(slot);
+        if (!may_take(event, token.holder)) {
+            return fail(
+                ErrorCode::validation,
+                fmt::format(
+                    "token {} is held by operation {}",
+                    text(id),
+                    text(base::OperationId{token.holder})
+                )
+            );
+        }
         if (token.hidden) state.delayed.erase({token.visible_at, token.id});
         count_token(state, token, -1);
         if (state.retired_owners.contains(token.case_id)) gone.push_back(token.case_id);
@@ -158,8 +178,8 @@ Result<void> apply(State& state, const Event& event, const RecordHead& head) {
     if (auto done = remember_request(state, event, head.seq); !done) return done;
     if (auto done = apply_before_tokens(state, event, head); !done) return done;
     std::vector<base::CaseId> gone;
-    if (auto done = remove(state, event.consumed, gone); !done) return done;
-    if (auto done = remove(state, event.reset, gone); !done) return done;
+    if (auto done = remove(state, event, event.consumed, gone); !done) return done;
+    if (auto done = remove(state, event, event.reset, gone); !done) return done;
     if (auto done = apply_reset(state, event); !done) return done;
     produce(state, event, head);
     if (auto done = apply_after_tokens(state, event, head); !done) return done;

@@ -126,7 +126,8 @@ void let_go(State& state, const Operation& over) {
     for (const auto& arc : over.reserved) {
         for (const auto id : arc) {
             const auto slot = state.store.find(id);
-            if (slot != places::no_slot) state.store.release(slot);
+            if (slot != places::no_slot && state.store.token(slot).holder == over.id.seq)
+                state.store.release(slot);
         }
     }
     release_room(state, over);
@@ -216,7 +217,7 @@ Result<void> apply_over(State& state, const Event& event, const RecordHead& head
     let_go(state, over);
     summary.tool_id = over.tool_id;
     summary.version_hash = over.version_hash;
-    summarise(state, event.case_id, summary);
+    summarise(state, over.case_id, summary);
     erase(state, over);
     return {};
 }

@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "engine/decide.hpp"
+#include "engine/inconsistent.hpp"
 #include "engine/open_model.hpp"
 #include "engine/snapshot.hpp"
 
@@ -28,6 +29,22 @@ constexpr base::Duration open_again_after = base::seconds(1);
 constexpr base::Duration look_again = base::seconds(1);
 /// Less is the time between two looks.
 constexpr base::Duration step_min = base::milliseconds(50);
+
+// Runs `action`. When a decision finds the state inconsistent: why the model is stopped.
+template <class Action>
+std::optional<base::Error> inconsistency(std::string_view model, Action&& action) {
+    try {
+        action();
+    } catch (const Inconsistent& error) {
+        return base::Error{
+            ErrorCode::tamper,
+            fmt::format("model '{}' is stopped: its state does not hold: {}", model, error.what()),
+            "docs/operations.md says how to go on",
+            {}
+        };
+    }
+    return std::nullopt;
+}
 
 }  // namespace
 
@@ -79,16 +96,21 @@ void ModelLane::run() {
     run_jobs();
     // Given up and not open again: tried every second, so that timers and operations go on although
     // nobody asks. Only the disk can be different the next time.
-    const auto now = parts_.clock.now();
-    if (!model_ && commit_lane_.id != 0 && (!timer_set_ || *timer_set_ <= now)) {
+    const auto now = parts_.clock.elapsed();
+    if (!model_ && commit_lane_.id != 0 && open_again_ <= now) {
         const auto opened = open(Kind::look);
         if (!opened && opened.error().code != ErrorCode::overloaded) commit_lane_ = {};
         if (!opened && commit_lane_.id != 0) {
-            timer_set_ = now + open_again_after;
+            open_again_ = now + open_again_after;
             parts_.timer.wake(weak_from_this(), open_again_after);
         }
     }
-    if (model_) pump();
+    if (model_) {
+        if (const auto broken = inconsistency(name_, [this] { pump(); })) {
+            mailbox_.with([&](Mailbox& mailbox) { mailbox.refused = broken; });
+            give_up(*broken);
+        }
+    }
     finish_durable();
     if (model_) {
         set_timer();
@@ -110,11 +132,20 @@ void ModelLane::run_jobs() {
             return first;
         });
         if (!posted) return;
-        auto opened = open(posted->kind);
-        // Also who only looks sees what is due by now.
-        if (opened) tell_time();
-        const auto before = model_ ? model_->records() : 0;
-        auto completion = posted->job(std::move(opened));
+        std::size_t before = 0;
+        LaneCompletion completion;
+        const auto broken = inconsistency(name_, [&] {
+            auto opened = open(posted->kind);
+            // Also who only looks sees what is due by now.
+            if (opened) tell_time();
+            before = model_ ? model_->records() : 0;
+            completion = posted->job(std::move(opened));
+        });
+        if (broken) {
+            mailbox_.with([&](Mailbox& mailbox) { mailbox.refused = broken; });
+            give_up(*broken);
+            completion = posted->job(fail(*broken));
+        }
         if (posted->kind == Kind::note) {
             if (model_) notes_ += model_->records() - before;
             completion({});

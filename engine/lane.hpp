@@ -150,6 +150,7 @@ private:
     std::size_t notes_ = 0;  ///< of the records that are not submitted yet
     base::Duration notes_since_;
     std::optional<base::Timestamp> timer_set_;
+    base::Duration open_again_;  ///< on the clock's `elapsed`: when a model given up is tried again
     std::size_t bytes_since_snapshot_ = 0;
     std::size_t snapshot_size_ = 0;
     Seq snapshot_seq_ = 0;

@@ -1,5 +1,6 @@
 #include "base/json.hpp"
 #include "engine/decisions.hpp"
+#include "engine/inconsistent.hpp"
 #include "engine/record.hpp"
 #include "engine/retire.hpp"
 #include "engine/snapshot.hpp"
@@ -73,7 +74,7 @@ Seq Model::emit(Event&& event, const Asker& asker) {
     const RecordHead head{state_.seq + 1, std::max(asker.now, state_.ts), epoch_};
     if (rendering_) render(batch_, state_, event, head);
     const auto applied = apply(state_, event, head);
-    base::check(applied.has_value(), applied ? "" : applied.error().message);
+    if (!applied) throw Inconsistent(applied.error().message);
     for (const Case& gone : state_.leaving)
         if (rendering_) batch_.cases.push_back({gone.id, retired_text(gone)});
     state_.leaving.clear();

@@ -72,7 +72,9 @@ private:
         } else if (kind == "request") {
             const auto digest = base::Digest::from_hex(line.at("digest").get<std::string>());
             if (!digest) return fail(ErrorCode::tamper, "snapshot request without a digest");
-            state_.requests.try_emplace(line.at("key"), AnsweredRequest{*digest, line.at("seq")});
+            const AnsweredRequest answered{*digest, line.at("seq")};
+            if (!state_.requests.try_emplace(line.at("key"), answered).second)
+                return malformed("request");
             state_.request_order.push_back(line.at("key"));
         } else {
             return fail(ErrorCode::unsupported, fmt::format("snapshot line of kind '{}'", kind));
@@ -302,6 +304,12 @@ Result<void> read_snapshot(State& state, SnapshotReader& reader) {
     }
     if (!pending.empty() || hasher.finish() != reader.info().state_hash) {
         return fail(ErrorCode::tamper, "the snapshot's state does not have the hash that it names");
+    }
+    for (const auto& [id, value] : state.cases) {
+        for (const auto operation : value.operations) {
+            if (state.find_operation(operation) == nullptr)
+                return fail(ErrorCode::tamper, "snapshot case names an unknown operation");
+        }
     }
     for (const auto& [name, entry] : state.nets) {
         if (entry.current) settle_places(state, *entry.current);
