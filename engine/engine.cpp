@@ -180,14 +180,10 @@ void Engine::lease_ended(std::string_view model, LeaseGrant grant, std::string r
 }
 
 void Engine::progressed(std::string_view model, ProgressNote note) {
-    post(
-        model,
-        Kind::follow,
-        [this, note = std::move(note)](Result<Model*> opened) -> LaneCompletion {
-            if (opened) engine::progressed(**opened, note, Asker{.now = now()});
-            return [](Result<void>) {};
-        }
-    );
+    post(model, Kind::follow, [note = std::move(note)](Result<Model*> opened) -> LaneCompletion {
+        if (opened) engine::progressed(**opened, note, Asker{.now = (*opened)->now()});
+        return [](Result<void>) {};
+    });
 }
 
 void Engine::when_over(

@@ -34,7 +34,7 @@ Result<std::string> executor_id(const http::Request& request) {
 
 http::Task<http::Response> invite(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
-    auto body = json_body(request);
+    auto body = co_await json_body(api, request);
     if (!body) co_return http::error_response(body.error());
     jobs::wire::Faults faults;
     jobs::wire::ObjectReader reader(*body, "", faults);
@@ -61,7 +61,7 @@ http::Task<http::Response> invite(Api& api, http::Request request) {
 http::Task<http::Response> enrol(Api& api, http::Request request) {
     const auto id = executor_id(request);
     if (!id) co_return http::error_response(id.error());
-    auto body = json_body(request);
+    auto body = co_await json_body(api, request);
     if (!body) co_return http::error_response(body.error());
     jobs::wire::Faults faults;
     jobs::wire::ObjectReader reader(*body, "", faults);
@@ -97,7 +97,7 @@ http::Task<http::Response> challenge(Api& api, http::Request request) {
 http::Task<http::Response> give_access(Api& api, http::Request request) {
     const auto id = executor_id(request);
     if (!id) co_return http::error_response(id.error());
-    auto body = json_body(request);
+    auto body = co_await json_body(api, request);
     if (!body) co_return http::error_response(body.error());
     jobs::wire::Faults faults;
     jobs::wire::ObjectReader reader(*body, "", faults);

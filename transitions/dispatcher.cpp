@@ -122,8 +122,8 @@ void Dispatcher::settle_unreadable(const engine::Performance& performance, const
     engine::Outcome outcome;
     outcome.operation = performance.operation;
     outcome.attempt = performance.attempt;
-    outcome.kind =
-        performance.had_lease ? engine::Outcome::Kind::lost : engine::Outcome::Kind::never_started;
+    outcome.kind = performance.fencing != 0 ? engine::Outcome::Kind::lost
+                                            : engine::Outcome::Kind::never_started;
     outcome.error = {
         ErrorCode::unprepared,
         fmt::format(
@@ -258,7 +258,9 @@ void Dispatcher::settle_with_blobs(const Reported& reported, OutcomeContext cont
         base::log_error(fmt::format(
             "the output of lease {} cannot be kept: {}", reported.ref.lease.text, error.message
         ));
-        with_board([&](JobBoard& board) { board.unreported(reported.ref.lease); });
+        with_board([&](JobBoard& board) {
+            board.unreported({reported.ref.lease, reported.executor, reported.stale});
+        });
     };
     const auto kept = to_be_kept(reported.outcome);
     const auto keep = [&](bool wanted, const char* stream, const jobs::Output& output) {

@@ -286,7 +286,8 @@ TEST_CASE("what an executor could not begin another one gets, and it itself only
     REQUIRE(answer.drop.size() == 1);
     CHECK(answer.drop[0].verdict == jobs::Verdict::applied);
     CHECK(b.events<transitions::Reported>().empty());
-    CHECK(b.board.why_waiting("m", {{7}, 1}).contains("could not begin it: the disk is full"));
+    CHECK(b.board.why_waiting("m", {{7}, 1}, b.now).contains("could not begin it: the disk is full")
+    );
     // Another one has it at once.
     auto other = b.request(1);
     other.seq = 1;
