@@ -10,6 +10,9 @@ namespace nets::cel {
 
 namespace {
 
+// A value that shares its parts may be far larger written than it is in memory.
+constexpr std::size_t bytes_max = std::size_t{1} << 20U;
+
 // Each text says its length, so that no two values run into the same bytes.
 void append_text(std::string& out, char tag, std::string_view text) {
     out += tag;
@@ -53,9 +56,12 @@ bool append_list(std::string& out, const Value& list) {
 
 bool append_map(std::string& out, const Value& map) {
     std::vector<std::string> entries;
+    std::size_t bytes = 0;
     for (const auto& [key, value] : map.entries()) {
         std::string& entry = entries.emplace_back();
         if (!append(entry, key) || !append(entry, value)) return false;
+        bytes += entry.size();
+        if (bytes > bytes_max) return false;
     }
     std::ranges::sort(entries);
     out += '{';
@@ -67,6 +73,7 @@ bool append_map(std::string& out, const Value& map) {
 
 // Values nest no deeper than JSON and expressions may, so the recursion is bounded.
 bool append(std::string& out, const Value& value) {
+    if (out.size() > bytes_max) return false;
     switch (value.kind()) {
         case Kind::null:
             out += '0';
@@ -114,7 +121,7 @@ bool append(std::string& out, const Value& value) {
 
 std::optional<std::string> identity(const Value& value) {
     std::string out;
-    if (!append(out, value)) return std::nullopt;
+    if (!append(out, value) || out.size() > bytes_max) return std::nullopt;
     return out;
 }
 

@@ -153,7 +153,7 @@ bool operator==(const Value& left, const Value& right);
 bool equal(const Value& left, const Value& right, std::uint64_t& work, std::uint64_t work_max);
 
 /// Bytes that two values share exactly when `==` calls them equal; nothing for what holds a NaN,
-/// which is equal to nothing.
+/// which is equal to nothing, and for what takes more than 1 MiB.
 std::optional<std::string> identity(const Value& value);
 
 /// CEL's `<` and its kin: numbers among each other (an integer meets a double as the double nearest

@@ -117,3 +117,20 @@ TEST_CASE("S11: keys are equal where the language calls them so") {
     CHECK_FALSE(Value::json(value[0]) == Value::json(value[1]));
     CHECK(Value::json(value[2]) == Value::json(value[3]));
 }
+
+TEST_CASE("S11: a key that shares its parts is not written out without end") {
+    std::string key = "[1]";
+    for (int i = 0; i < 40; ++i)
+        key = fmt::format("cel.bind(a{0}, {1}, [a{0}, a{0}])", i, key);
+    TestModel m;
+    m.deploy(fmt::format(
+        R"({{"net": "n", "version": "1", "places": {{"x": {{}}, "g": {{}}, "done": {{}}}},
+            "transitions": {{"pair": {{
+                "in": {{"x": {{"place": "x", "key": "{}"}}, "g": {{"place": "g", "key": "token"}}}},
+                "out": {{"done": 1}}}}}}}})",
+        key
+    ));
+    m.put("n", "x", "1");
+    m.put("n", "g", "1");
+    CHECK(m.run() == 0);
+}
