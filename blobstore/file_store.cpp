@@ -56,6 +56,16 @@ base::Result<void> sweep(const std::filesystem::path& temporary_folder) {
     return {};
 }
 
+// Who reads may have to promise that it will succeed before the first byte (the status of an HTTP
+// response): damage is found before.
+base::Result<void> drain(Reader& reader) {
+    for (;;) {
+        const auto piece = reader.next();
+        if (!piece) return base::fail(piece.error());
+        if (piece->empty()) return {};
+    }
+}
+
 BlobStat blob_stat(const base::Digest& digest, const FileStat& status) {
     return {digest, status.size, status.modified};
 }
@@ -135,7 +145,11 @@ base::Result<std::string> FileStore::bytes(const base::Digest& digest, std::uint
 base::Result<std::unique_ptr<Reader>> FileStore::read(const base::Digest& digest) {
     auto blob = open_blob(layout_, digest);
     if (!blob) return base::fail(std::move(blob.error()));
-    return whole_reader(std::move(*blob));
+    auto again = open_blob(layout_, digest);
+    if (!again) return base::fail(std::move(again.error()));
+    if (auto whole = drain(*whole_reader(std::move(*blob))); !whole)
+        return base::fail(whole.error());
+    return whole_reader(std::move(*again));
 }
 
 base::Result<std::unique_ptr<Reader>> FileStore::read_range(
@@ -162,7 +176,11 @@ base::Result<std::unique_ptr<Reader>> FileStore::read_range(
     }
     const std::uint64_t rest = size - range.offset;
     range.length = std::min(range.length.value_or(rest), rest);
-    return range_reader(std::move(*blob), std::move(*chunks), range);
+    auto again = open_blob(layout_, digest);
+    if (!again) return base::fail(std::move(again.error()));
+    if (auto whole = drain(*range_reader(std::move(*blob), *chunks, range)); !whole)
+        return base::fail(whole.error());
+    return range_reader(std::move(*again), std::move(*chunks), range);
 }
 
 base::Result<BlobStat> FileStore::stat(const base::Digest& digest) {

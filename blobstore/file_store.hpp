@@ -35,6 +35,8 @@ public:
 
     base::Result<std::unique_ptr<Upload>> upload(const UploadOptions& options) override;
     base::Result<std::string> bytes(const base::Digest& digest, std::uint64_t bytes_max) override;
+    /// Both ways of reading find damage before they return (they read twice), and what is damaged
+    /// after that while it is read.
     base::Result<std::unique_ptr<Reader>> read(const base::Digest& digest) override;
     base::Result<std::unique_ptr<Reader>> read_range(const base::Digest& digest, Range range)
         override;

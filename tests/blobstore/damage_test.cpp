@@ -34,21 +34,15 @@ void check_tampered(const base::Error& error, const base::Digest& digest) {
     CHECK_FALSE(error.next.empty());
 }
 
-// Every way of reading says so, and none hands out all the bytes.
+// Every way of reading says so before the first byte: an HTTP status cannot be taken back.
 void check_damaged(StoreFixture& f, const base::Digest& digest, std::string_view right) {
     const auto whole = f.store->bytes(digest, right.size() + 1000);
     REQUIRE_FALSE(whole);
     check_tampered(whole.error(), digest);
 
-    if (const auto reader = f.store->read(digest)) {
-        const auto drained = drain(**reader);
-        REQUIRE_FALSE(drained.end);
-        check_tampered(drained.end.error(), digest);
-        CHECK(drained.bytes.size() < std::filesystem::file_size(f.file(digest)));
-        CHECK_FALSE((*reader)->next());
-    } else {
-        check_tampered(reader.error(), digest);
-    }
+    const auto reader = f.store->read(digest);
+    REQUIRE_FALSE(reader);
+    check_tampered(reader.error(), digest);
     const auto part = f.store->read_range(digest, {.offset = 0, .length = 1});
     REQUIRE_FALSE(part);
     check_tampered(part.error(), digest);
@@ -131,11 +125,8 @@ TEST_CASE("damage that comes after a part was read is seen in the part that has 
     CHECK(drain(**good).bytes == bytes.substr(2 * chunk, 10));
 
     const auto bad = f.store->read_range(digest, {.offset = chunk - 2, .length = 10});
-    REQUIRE(bad);
-    const auto drained = drain(**bad);
-    CHECK(drained.bytes == bytes.substr(chunk - 2, 2));
-    REQUIRE_FALSE(drained.end);
-    check_tampered(drained.end.error(), digest);
+    REQUIRE_FALSE(bad);
+    check_tampered(bad.error(), digest);
 
     std::filesystem::resize_file(f.file(digest), 2 * chunk);
     const auto cut = f.store->read_range(digest, {.offset = 0, .length = 1});
