@@ -20,7 +20,8 @@ using base::Result;
 
 std::string actor_of(const http::Request& request) {
     const auto* principal = std::any_cast<Principal>(&request.principal);
-    return principal != nullptr && *principal == Principal::executor ? "executor" : "admin";
+    if (principal == nullptr) return "nobody";  // of a public route
+    return *principal == Principal::executor ? "executor" : "admin";
 }
 
 Result<engine::Asker> asker_of(const http::Request& request) {

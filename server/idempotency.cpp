@@ -178,8 +178,9 @@ Result<std::optional<std::string>> key_of(const http::Request& request) {
         );
     }
     std::string scope = actor_of(request);
+    const bool executor = scope == "executor";
     for (const auto& [name, value] : request.parameters) {
-        if (name == "m") scope += "/" + http::percent_encode(value);
+        if (name == "m" || (executor && name == "id")) scope += "/" + http::percent_encode(value);
     }
     return scope + "/" + std::string(key);
 }

@@ -32,8 +32,9 @@ http::Task<http::Response> answer_stream_once(
     std::function<http::Task<http::Response>()> act
 );
 
-/// The one key that the request carries, with the caller's name and the model that the path names:
-/// others may use the same word. Validation when there are several, or it is malformed.
+/// The one key that the request carries, with the caller's name (an executor's is in its path) and
+/// the model that the path names: others may use the same word. Validation when there are several,
+/// or it is malformed.
 base::Result<std::optional<std::string>> key_of(const http::Request& request);
 
 /// The same for requests that ask for the same: method, path, query and body. How long the answer

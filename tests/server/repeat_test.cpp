@@ -1,4 +1,5 @@
 // Idempotency-Key: whoever asks the same question again gets the first answer.
+#include "server/idempotency.hpp"
 #include "tests/server/live_master.hpp"
 
 #include <fmt/format.h>
@@ -290,4 +291,27 @@ TEST_CASE("a body of too many values is refused, a large one is read") {
         m.client->send({.method = http::Method::post, .target = tokens, .body = hostile + "0]"});
     REQUIRE(answer);
     CHECK(answer->status == 413);
+}
+
+TEST_CASE("a key belongs to its caller and model: nobody else answers for it or spends it") {
+    std::set<std::string> keys;
+    std::size_t asked = 0;
+    const auto ask = [&](std::any principal, std::vector<std::pair<std::string, std::string>> of) {
+        http::Request request;
+        request.principal = std::move(principal);
+        request.parameters = std::move(of);
+        request.headers.add("Idempotency-Key", "k");
+        const auto key = server::key_of(request);
+        REQUIRE(key);
+        REQUIRE(key->has_value());
+        keys.insert(**key);
+        ++asked;
+    };
+    ask({}, {});
+    ask(server::Principal::admin, {});
+    ask(server::Principal::admin, {{"m", "a"}});
+    ask(server::Principal::admin, {{"m", "a/k"}});
+    ask(server::Principal::executor, {{"id", "e1"}});
+    ask(server::Principal::executor, {{"id", "e2"}});
+    CHECK(keys.size() == asked);
 }
