@@ -110,12 +110,16 @@ TEST_CASE("a run's two streams, exact bytes and progress are read back, in words
 
 TEST_CASE("operation show tells of a result that came too late: exit code, error and output") {
     Lab lab;
-    lab.start_master({"--lease", "2s"});
+    lab.start_master({"--lease", "4s"});
     auto& sleeper = lab.start_executor("sleeper");
-    lab.register_tool("slow", "sleep 1; echo too late; exit 3");
+    lab.register_tool("slow", "echo '::progress 1 begun' >&2; sleep 3; echo too late; exit 3");
     lab.deploy(calling_net("slowly", "slow"));
     const std::string id = lab.json({"case", "start", "slowly", "--value", "{}"}).at("id");
-    await("the start", [&] { return lab.get("/api/executors").dump().contains("\"attempt\""); });
+    await("the start", [&] {
+        return std::ranges::any_of(lab.events(), [](const Json& record) {
+            return record.at("type") == "operation.progress";
+        });
+    });
     sleeper.send(SIGSTOP);
     std::string operation;
     await("the uncertainty", [&] {

@@ -76,8 +76,7 @@ std::string urn(std::string_view bytes) {
 std::vector<std::size_t> sizes_around(std::initializer_list<std::size_t> boundaries) {
     std::vector<std::size_t> sizes{0, 1, 2, 100};
     for (const auto boundary : boundaries) {
-        for (std::size_t size = boundary - std::min<std::size_t>(boundary, 12);
-             size <= boundary + 12;
+        for (std::size_t size = boundary - std::min<std::size_t>(boundary, 3); size <= boundary + 3;
              ++size)
             sizes.push_back(size);
     }
