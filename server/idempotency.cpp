@@ -70,6 +70,14 @@ public:
         );
     }
 
+    void not_kept() {
+        done_ = true;
+        answers_.give_up(
+            question_.key,
+            fail(ErrorCode::conflict, "the answer to this request is told once", "ask again")
+        );
+    }
+
 private:
     Answers& answers_;
     Question question_;
@@ -97,7 +105,10 @@ http::Task<http::Response> once(
     FirstToAsk first(api.answers, question);
     auto response = co_await act();
     auto answer = answer_of(response);
-    if (!answer) {
+    if (response.headers.find("Cache-Control") == "no-store") {
+        // A secret is told once and written nowhere, under whatever key it was asked for.
+        first.not_kept();
+    } else if (!answer) {
         first.refused(response);
     } else if (!stop.stopped()) {
         co_await first.give(std::move(*answer));

@@ -32,6 +32,12 @@ Result<std::string> executor_id(const http::Request& request) {
     );
 }
 
+// It holds a secret, which nobody keeps: neither a proxy nor the answers to repeated requests.
+http::Response not_stored(http::Response response) {
+    response.headers.set("Cache-Control", "no-store");
+    return response;
+}
+
 http::Task<http::Response> invite(Api& api, http::Request request) {
     if (auto known = request.query.only({}); !known) co_return http::error_response(known.error());
     auto body = co_await json_body(api, request);
@@ -43,7 +49,7 @@ http::Task<http::Response> invite(Api& api, http::Request request) {
     if (!faults.empty()) {
         co_return http::error_response(jobs::wire::error("the enrolment", std::move(faults)));
     }
-    co_return respond(
+    auto made = respond(
         co_await on_worker<std::string>(
             api,
             [&api, labels = std::move(labels)]() mutable -> Result<std::string> {
@@ -56,6 +62,7 @@ http::Task<http::Response> invite(Api& api, http::Request request) {
         ),
         201
     );
+    co_return not_stored(std::move(made));
 }
 
 http::Task<http::Response> enrol(Api& api, http::Request request) {
@@ -110,7 +117,7 @@ http::Task<http::Response> give_access(Api& api, http::Request request) {
     const auto token = api.executor_keys.access(*id, challenge, signature);
     if (!token) co_return http::error_response(token.error());
     const Json answer = {{"token", *token}, {"validMs", ExecutorKeys::access_valid.ms()}};
-    co_return http::json_response(200, base::canonical(answer));
+    co_return not_stored(http::json_response(200, base::canonical(answer)));
 }
 
 http::Task<http::Response> drain(Api& api, http::Request request) {

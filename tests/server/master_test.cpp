@@ -214,6 +214,11 @@ TEST_CASE("an executor's token opens its own routes only, and no other token ope
     LiveMaster m;
     CHECK(m.post("/api/executors/e9/sync", Json::object()).status == 403);
     CHECK(m.post("/api/executors/e9/drain", Json::object()).status == 404);
+    // A one-time token is told once, also to who asks under a key.
+    const auto ask = [&] {
+        return m.post("/api/executor-enrolments", Json::object(), {{"Idempotency-Key", "k"}});
+    };
+    CHECK(ask().body.at("token") != ask().body.at("token"));
     m.client->set_bearer_token(access_token(m, "e9"));
     CHECK(m.get("/api/models").status == 403);
     CHECK(m.get("/api/tool-catalog").status == 403);
