@@ -208,11 +208,6 @@ Seq Engine::durable(std::string_view model) const {
     return head ? head->seq : 0;
 }
 
-std::vector<std::string> Engine::models() const {
-    const auto names = parts_.log.models();
-    return names ? *names : std::vector<std::string>{};
-}
-
 Committer::Totals Engine::committed() const {
     return shared_->committer.totals();
 }

@@ -100,7 +100,6 @@ public:
         std::string_view model, Seq seq, std::move_only_function<void(base::Result<Past>)> done
     );
 
-    [[nodiscard]] std::vector<std::string> models() const;
     [[nodiscard]] EventLog& log() { return parts_.log; }
     [[nodiscard]] base::Timestamp now() const { return parts_.clock.now(); }
     [[nodiscard]] Committer::Totals committed() const;

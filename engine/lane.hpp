@@ -19,6 +19,7 @@
 
 namespace engine {
 
+class FrozenState;
 class ModelLane;
 
 /// Runs on the strand once all that the job wrote and saw is durable, or has failed.
@@ -122,7 +123,10 @@ private:
     void give_up(const base::Error& error);
     void call_watchers();
     void set_timer();
-    void snapshot_if_due(bool at_stop);
+    void snapshot_if_due();
+    void snapshot_at_stop();
+    /// Writes the frozen state, which is durable: here, or on the background's thread.
+    void write_frozen(bool here);
     [[nodiscard]] Performance performance(const Operation& operation, std::uint32_t attempt) const;
 
     LaneParts parts_;
@@ -143,9 +147,14 @@ private:
     base::Duration notes_since_;
     std::optional<base::Timestamp> timer_set_;
     std::size_t bytes_since_snapshot_ = 0;
-    std::size_t snapshot_size_ = 0;
-    Seq snapshot_seq_ = 0;
-    std::shared_ptr<std::atomic<bool>> snapshot_running_;  // shared with the thread that writes it
+    /// Waits until its last record is durable: under a steady load the state is always ahead of the
+    /// disk.
+    std::shared_ptr<const FrozenState> frozen_;
+    struct SnapshotWriting {
+        std::atomic<bool> running = false;
+        std::atomic<std::size_t> last_size = 0;
+    };
+    std::shared_ptr<SnapshotWriting> snapshot_;  // shared with the thread that writes it
 };
 
 }  // namespace engine
