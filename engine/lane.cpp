@@ -52,7 +52,7 @@ ModelLane::ModelLane(const LaneParts& parts, std::string model)
     : parts_(parts),
       name_(std::move(model)),
       clock_(parts.clock),
-      snapshot_running_(std::make_shared<std::atomic<bool>>(false)) {}
+      snapshot_(std::make_shared<SnapshotWriting>()) {}
 
 ModelLane::~ModelLane() = default;
 
@@ -114,7 +114,7 @@ void ModelLane::run() {
     finish_durable();
     if (model_) {
         set_timer();
-        snapshot_if_due(false);
+        snapshot_if_due();
     }
     const bool again = mailbox_.with([this](Mailbox& mailbox) {
         mailbox.running = mailbox.again || !mailbox.jobs.empty() || (more_ && !over_mark_);
@@ -187,11 +187,15 @@ Result<Model*> ModelLane::open(Kind kind) {
         }
         return fail(std::move(folded.error()));
     }
+    // The log's own records have been found good where these differ.
+    for (const Seq bad : info.bad_snapshots) {
+        if (auto removed = parts_.snapshots.remove(name_, bad); !removed)
+            base::log_warning(removed.error().message);
+    }
     model_ = std::move(*folded);
     commit_lane_ = opened->lane;
     timer_set_.reset();
-    snapshot_size_ = info.snapshot_size;
-    snapshot_seq_ = info.snapshot_seq;
+    snapshot_->last_size.store(info.snapshot_size);
     bytes_since_snapshot_ = info.tail_bytes;
     durable_ = opened->head.seq;
     model_->take_over(opened->epoch);
@@ -381,6 +385,7 @@ void ModelLane::give_up(const base::Error& error) {
     base::log_error(fmt::format("model '{}' stopped: {}", name_, error.message));
     if (model_) parts_.committer.close(commit_lane_);
     model_.reset();
+    frozen_.reset();
     effects_.clear();
     more_ = false;
     notes_ = 0;
@@ -440,29 +445,44 @@ void ModelLane::set_timer() {
     parts_.timer.wake(weak_from_this(), wake - now);
 }
 
-void ModelLane::snapshot_if_due(bool at_stop) {
-    if (!model_ || snapshot_running_->load()) return;
-    const bool due =
-        at_stop ? bytes_since_snapshot_ > 0
-                : bytes_since_snapshot_ > std::max(parts_.snapshot_bytes_min, snapshot_size_);
-    if (!due) return;
-    // Only what is durable may be frozen; the strand is quiet between two batches then.
-    const LogHead head = parts_.committer.durable(commit_lane_);
-    if (head.seq != model_->state().seq) return;
-    auto frozen = std::make_shared<const FrozenState>(model_->state());
-    bytes_since_snapshot_ = 0;
-    snapshot_running_->store(true);
-    auto write =
-        [frozen, head, name = name_, running = snapshot_running_, &store = parts_.snapshots] {
-            const auto written = write_snapshot(store, *frozen, name, head);
-            if (!written) {
-                base::log_warning(
-                    fmt::format("no snapshot of model '{}': {}", name, written.error().message)
-                );
-            }
-            running->store(false);
-        };
-    if (at_stop) {
+void ModelLane::snapshot_if_due() {
+    if (!model_) return;
+    if (!frozen_) {
+        const std::size_t due = std::max(parts_.snapshot_bytes_min, snapshot_->last_size.load());
+        if (snapshot_->running.load() || bytes_since_snapshot_ <= due) return;
+        frozen_ = std::make_shared<const FrozenState>(model_->state());
+        bytes_since_snapshot_ = 0;
+    }
+    if (durable_.load() >= frozen_->seq()) write_frozen(false);
+}
+
+void ModelLane::snapshot_at_stop() {
+    if (!model_ || snapshot_->running.load() || durable_.load() != model_->state().seq) return;
+    if (bytes_since_snapshot_ == 0 && !frozen_) return;
+    frozen_ = std::make_shared<const FrozenState>(model_->state());
+    write_frozen(true);
+}
+
+void ModelLane::write_frozen(bool here) {
+    snapshot_->running.store(true);
+    auto write = [frozen = std::exchange(frozen_, nullptr),
+                  name = name_,
+                  writing = snapshot_,
+                  &log = parts_.log,
+                  &store = parts_.snapshots] {
+        const auto head = log_head_at(log, name, frozen->seq());
+        const auto written = head ? write_snapshot(store, *frozen, name, *head)
+                                  : Result<SnapshotInfo>(fail(head.error()));
+        if (written) {
+            writing->last_size.store(written->size);
+        } else {
+            base::log_warning(
+                fmt::format("no snapshot of model '{}': {}", name, written.error().message)
+            );
+        }
+        writing->running.store(false);
+    };
+    if (here) {
         write();
     } else {
         parts_.background.post(std::move(write));
@@ -474,7 +494,7 @@ void ModelLane::stop() {
     post(
         [&](Result<Model*>) -> LaneCompletion {
             return [&](Result<void>) {
-                snapshot_if_due(true);
+                snapshot_at_stop();
                 done = true;
                 done.notify_all();
             };

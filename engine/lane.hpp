@@ -20,6 +20,7 @@
 
 namespace engine {
 
+class FrozenState;
 class ModelLane;
 
 /// Runs on the strand once all that the job wrote and saw is durable, or has failed.
@@ -129,7 +130,10 @@ private:
     /// Brings the model to the time that it is.
     base::Timestamp tell_time();
     void set_timer();
-    void snapshot_if_due(bool at_stop);
+    void snapshot_if_due();
+    void snapshot_at_stop();
+    /// Writes the frozen state, which is durable: here, or on the background's thread.
+    void write_frozen(bool here);
     [[nodiscard]] Performance performance(const Operation& operation, std::uint32_t attempt) const;
 
     LaneParts parts_;
@@ -152,9 +156,14 @@ private:
     std::optional<base::Timestamp> timer_set_;
     base::Duration open_again_;  ///< on the clock's `elapsed`: when a model given up is tried again
     std::size_t bytes_since_snapshot_ = 0;
-    std::size_t snapshot_size_ = 0;
-    Seq snapshot_seq_ = 0;
-    std::shared_ptr<std::atomic<bool>> snapshot_running_;  // shared with the thread that writes it
+    /// Waits until its last record is durable: under a steady load the state is always ahead of the
+    /// disk.
+    std::shared_ptr<const FrozenState> frozen_;
+    struct SnapshotWriting {
+        std::atomic<bool> running = false;
+        std::atomic<std::size_t> last_size = 0;
+    };
+    std::shared_ptr<SnapshotWriting> snapshot_;  // shared with the thread that writes it
 };
 
 }  // namespace engine

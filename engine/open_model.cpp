@@ -90,13 +90,6 @@ Result<void> replay_tail(
     return {};
 }
 
-Result<LogHead> log_head_at(EventLog& log, std::string_view model, Seq seq) {
-    const auto page = log.read(model, seq, {.records_max = 1});
-    if (!page) return fail(page.error());
-    if (!page->records.empty()) return LogHead{.seq = seq, .hash = page->records.front().hash};
-    return fail(ErrorCode::tamper, fmt::format("the log of model '{}' ends before it", model));
-}
-
 // A snapshot that is whole may still be of another log, or of a tail that was never durable.
 Result<SnapshotInfo> restore_from(EventLog& log, SnapshotStore& snapshots, Model& model, Seq at) {
     auto snapshot = snapshots.open(model.state().model, at);
@@ -119,6 +112,13 @@ Result<SnapshotInfo> restore_from(EventLog& log, SnapshotStore& snapshots, Model
 }
 
 }  // namespace
+
+Result<LogHead> log_head_at(EventLog& log, std::string_view model, Seq seq) {
+    const auto page = log.read(model, seq, {.records_max = 1});
+    if (!page) return fail(page.error());
+    if (!page->records.empty()) return LogHead{.seq = seq, .hash = page->records.front().hash};
+    return fail(ErrorCode::tamper, fmt::format("the log of model '{}' ends before {}", model, seq));
+}
 
 Result<std::unique_ptr<Model>> fold(
     EventLog& log,

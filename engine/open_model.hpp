@@ -27,6 +27,9 @@ enum class CaseIndex : std::uint8_t {
     mended,  ///< cases that it lacks are written: by the model's writer alone
 };
 
+/// The head that the log had after record `seq`; `tamper` when it ends before.
+base::Result<LogHead> log_head_at(EventLog& log, std::string_view model, Seq seq);
+
 /// The model as of record `seq`: the newest good snapshot at or before it, and the records after
 /// it, each held against the hash chain. Not live. `tamper` when a record is not what was written
 /// or cannot be folded, `unsupported` when a newer version wrote it: `info` says which one it is.

@@ -136,6 +136,22 @@ base::Result<SnapshotReader> SnapshotStore::open(std::string_view model, Seq seq
     );
 }
 
+base::Result<void> SnapshotStore::remove(std::string_view model, Seq seq) {
+    const auto names = snapshots_in(folder_ / model);
+    if (!names) return base::fail(names.error());
+    std::error_code failed;
+    for (const SnapshotName& name : *names) {
+        if (name.seq != seq) continue;
+        std::filesystem::remove(name.path, failed);
+        if (!failed) continue;
+        return base::fail(
+            base::ErrorCode::internal,
+            fmt::format("remove {}: {}", name.path.string(), failed.message())
+        );
+    }
+    return {};
+}
+
 base::Result<void> SnapshotStore::prune(std::string_view model) {
     return prune_snapshots(folder_ / model);
 }

@@ -82,6 +82,9 @@ public:
     /// That very one; `tamper` when it is damaged, not_found.
     base::Result<SnapshotReader> open(std::string_view model, Seq seq);
 
+    /// Those at `seq`: for damaged ones.
+    base::Result<void> remove(std::string_view model, Seq seq);
+
     /// Removes all but the newest three and those whose N is a power of two; also what a crash left
     /// half written. `SnapshotWriter::finish` does it too.
     base::Result<void> prune(std::string_view model);

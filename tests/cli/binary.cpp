@@ -71,7 +71,9 @@ std::vector<std::string> unknown_parts(const std::vector<std::string>& command) 
         ++at;
     }
     // Where a subcommand must follow, an argument cannot.
-    if (at < command.size() && help.output.find("Subcommands:") != std::string::npos) {
+    const bool may_go_without = help.output.find("[SUBCOMMAND]") != std::string::npos;
+    if (at < command.size() && !may_go_without &&
+        help.output.find("Subcommands:") != std::string::npos) {
         unknown.push_back("'" + line + "' has no subcommand '" + command[at] + "'");
         return unknown;
     }

@@ -152,3 +152,76 @@ TEST_CASE("a granted lease becomes durable although nobody waits for it and noth
     REQUIRE(page->records.size() == 1);
     CHECK(page->records.front().bytes.find("lease.granted") != std::string_view::npos);
 }
+
+TEST_CASE("a snapshot is taken under a steady load, and bad ones go away when the model is opened"
+) {
+    const base::TemporaryFolder folder;
+    engine::MemoryLog log;
+    engine::SnapshotStore snapshots{folder.path()};
+    NoHandler handler;
+    // One token goes round without a pause.
+    auto net = nets::compile(*base::parse_json(R"({"net":"n","version":"1",
+        "places":{"a":{"tokens":[0]},"b":{}},
+        "transitions":{"go":{"in":{"x":"a"},"guard":"x < 6000","out":{"b":"${x + 1}"}},
+                       "back":{"in":{"x":"b"},"out":{"a":"${x}"}}}})"));
+    REQUIRE(net);
+    {
+        engine::Engine live{
+            {.log = log,
+             .snapshots = snapshots,
+             .handler = handler,
+             .clock = base::system_clock(),
+             .threads = 2,
+             .snapshot_bytes_min = 20'000}
+        };
+        live.write<bool>(
+            "m",
+            {},
+            [rules = std::make_shared<const nets::Net>(std::move(*net))](
+                engine::Model& model, const engine::Asker& asker
+            ) -> base::Result<bool> { return engine::deploy(model, rules, {}, asker).has_value(); },
+            {},
+            [](base::Result<bool>) {}
+        );
+        while (log.head("m")->seq < 12'000)
+            std::this_thread::yield();
+        live.stop();
+    }
+    const auto seqs = snapshots.list("m").value();
+    REQUIRE_FALSE(seqs.empty());
+    CHECK(seqs.front() < 6'000);
+
+    // For another log all of them are bad.
+    engine::MemoryLog other;
+    engine::SnapshotStore elsewhere{folder.path() / "elsewhere"};
+    for (int life = 0; life < 2; ++life) {
+        engine::Engine live{
+            {.log = other,
+             .snapshots = life == 0 ? elsewhere : snapshots,
+             .handler = handler,
+             .clock = base::system_clock(),
+             .threads = 2}
+        };
+        std::atomic<int> left = life == 0 ? 13'000 : 1;
+        for (int i = left; i > 0; --i) {
+            live.write<base::Seq>(
+                "m",
+                {},
+                [](engine::Model& model, const engine::Asker& asker) -> base::Result<base::Seq> {
+                    return engine::write(model, {.produced = {{"p-tool-catalog", "1"}}}, asker);
+                },
+                {},
+                [&](base::Result<base::Seq> seq) {
+                    CHECK(seq);
+                    --left;
+                    left.notify_all();
+                }
+            );
+        }
+        for (int now = left; now != 0; now = left)
+            left.wait(now);
+        live.stop();
+    }
+    for (const auto seq : snapshots.list("m").value())
+        CHECK(seq > 13'000);
+}
