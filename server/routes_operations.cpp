@@ -1,3 +1,4 @@
+#include "base/limits.hpp"
 #include "server/api.hpp"
 #include "server/run_history.hpp"
 #include "server/views.hpp"
@@ -59,7 +60,7 @@ http::Task<Result<Known>> known_of(Api& api, const http::Request& request, base:
             return found.dump();
         });
     if (!looked) co_return fail(looked.error());
-    const Json found = *base::parse_json(*looked);
+    const Json found = *base::parse_json(*looked, base::limits::stored);
     Known known{.seq = found.at("seq"), .late = found.at("late").get<std::vector<base::Seq>>()};
     if (found.contains("view")) known.view = found.at("view");
     co_return known;

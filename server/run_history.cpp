@@ -1,6 +1,7 @@
 #include "server/run_history.hpp"
 
 #include "base/clock.hpp"
+#include "base/limits.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -106,7 +107,7 @@ Result<RunHistory> run_history(
             const bool first = record.seq == id.seq;
             // Most records are of others: they are not parsed.
             if (!first && !record.bytes.contains(mark)) continue;
-            auto json = base::parse_json(record.bytes, {.bytes_max = record.bytes.size()});
+            auto json = base::parse_json(record.bytes, base::limits::stored);
             if (!json) return fail(std::move(json.error()));
             if (first && !begins(*json)) return unknown();
             const Json& data = json->at("data");
@@ -133,7 +134,7 @@ Result<std::vector<Json>> late_records(
         if (!page) return fail(page.error());
         if (page->records.empty() || page->records.front().seq != seq) continue;
         const auto bytes = page->records.front().bytes;
-        auto json = base::parse_json(bytes, {.bytes_max = bytes.size()});
+        auto json = base::parse_json(bytes, base::limits::stored);
         if (!json) return fail(std::move(json.error()));
         records.push_back(std::move(*json));
     }
