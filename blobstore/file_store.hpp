@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/result.hpp"
+#include "base/running_clock.hpp"
 #include "blobstore/chunk_digests.hpp"
 #include "blobstore/disk.hpp"
 #include "blobstore/pins.hpp"
@@ -59,7 +60,7 @@ private:
 
     Layout layout_;
     BlobFolders folders_;
-    const base::Clock& clock_;
+    base::RunningClock clock_;  // set ahead, it would make all that is being put old
     base::FileDescriptor lock_;
     PinTable pins_;
     Quota quota_;

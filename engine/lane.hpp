@@ -8,15 +8,13 @@
 #include "engine/model.hpp"
 #include "engine/model_clock.hpp"
 #include "engine/snapshot_store.hpp"
+#include "engine/timer_thread.hpp"
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 namespace engine {
 
@@ -27,27 +25,6 @@ class ModelLane;
 using LaneCompletion = std::move_only_function<void(base::Result<void>)>;
 /// Runs on the strand with the open model.
 using LaneJob = std::move_only_function<LaneCompletion(base::Result<Model*>)>;
-
-/// Schedules lanes when their time has come.
-class TimerThread {
-public:
-    TimerThread();
-    ~TimerThread() { stop(); }
-    TimerThread(const TimerThread&) = delete;
-    TimerThread& operator=(const TimerThread&) = delete;
-
-    void wake(std::weak_ptr<ModelLane> lane, base::Duration after);
-    void stop();
-
-private:
-    void run();
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::multimap<std::chrono::steady_clock::time_point, std::weak_ptr<ModelLane>> due_;
-    bool stopping_ = false;
-    std::thread thread_;
-};
 
 struct LaneParts {
     EventLog& log;

@@ -31,6 +31,19 @@ TEST_CASE("a collection removes what nothing refers to, once it is older than th
     CHECK(f.store->usage().bytes == 9);
 }
 
+TEST_CASE("a wall clock that is set makes no blob older or younger") {
+    for (const auto step : {base::seconds(86'400), base::seconds(-86'400)}) {
+        StoreFixture f;
+        const auto digest = f.put("x");
+        f.clock.turn(base::seconds(50));
+        f.clock.set_by(step);
+        CHECK(f.collect({}, base::seconds(60))->blobs_collected == 0);
+        CHECK(f.exists(digest));
+        f.clock.turn(base::seconds(20));
+        CHECK(f.collect({}, base::seconds(60))->blobs_collected == 1);
+    }
+}
+
 TEST_CASE("a dry run counts and removes nothing") {
     StoreFixture f;
     const auto digest = f.put("x");

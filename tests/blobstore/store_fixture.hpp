@@ -19,11 +19,14 @@ namespace blobstore_test {
 
 class TurnedClock final : public base::Clock {
 public:
-    [[nodiscard]] base::Timestamp now() const override { return {us_.load()}; }
+    [[nodiscard]] base::Timestamp now() const override { return {us_.load() + set_by_us_.load()}; }
     [[nodiscard]] base::Duration elapsed() const override { return {us_.load()}; }
     void turn(base::Duration length) { us_ += length.us; }
+    /// The clock on the wall alone.
+    void set_by(base::Duration step) { set_by_us_ += step.us; }
 
 private:
+    std::atomic<std::int64_t> set_by_us_ = 0;
     std::atomic<std::int64_t> us_{1'700'000'000'000'000};
 };
 

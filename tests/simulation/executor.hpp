@@ -81,7 +81,7 @@ private:
     std::map<std::uint64_t, std::pair<std::uint64_t, std::vector<transitions::Ticket>>> tickets_;
     base::Duration wake_;
 
-    [[nodiscard]] base::Duration clock() const { return world_.now() + boot_; }
+    [[nodiscard]] base::Duration clock() const { return world_.elapsed() + boot_; }
 };
 
 }  // namespace simulation

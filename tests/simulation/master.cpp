@@ -69,7 +69,7 @@ void Master::crash(bool in_append) {
 Master::Lane& Master::lane(const std::string& name) {
     auto& made = lanes_[name];
     if (!made) {
-        made = std::make_unique<Lane>();
+        made = std::make_unique<Lane>(world_);
         made->name = name;
     }
     return *made;
@@ -92,7 +92,8 @@ void Master::run(Lane& lane) {
     run_jobs(lane);
     if (lane.model) {
         const auto firings = static_cast<std::size_t>(1 + world_.random.below(6));
-        lane.more = lane.model->pump(world_.wall(), firings) == firings;
+        tell_time(lane);
+        lane.more = lane.model->pump(time_of(lane), firings) == firings;
         collect_effects(lane);
         submit(lane);
     }
@@ -109,7 +110,9 @@ void Master::run_jobs(Lane& lane) {
     for (std::uint64_t i = 0; i < jobs && !lane.jobs.empty(); ++i) {
         Job job = std::move(lane.jobs.front());
         lane.jobs.pop_front();
-        auto completion = job(open(lane));
+        auto opened = open(lane);
+        if (opened) tell_time(lane);
+        auto completion = job(std::move(opened));
         lane.waiting.emplace_back(lane.model ? lane.model->state().seq : 0, std::move(completion));
         if (lane.model) collect_effects(lane);
     }
@@ -130,8 +133,20 @@ Result<Model*> Master::open(Lane& lane) {
     lane.model->take_over(opened->epoch);
     board_->forget(lane.name);
     recover(lane);
-    lane.model->go_live(world_.wall());
+    lane.time.begin(lane.model->state().ts);
+    lane.model->follow_wall(lane.time.wall_ahead());
+    lane.model->go_live(lane.time.now());
     return lane.model.get();
+}
+
+base::Timestamp Master::time_of(const Lane& lane) const {
+    return defect_ == Defect::lengths_by_wall_clock ? world_.now() : lane.time.now();
+}
+
+void Master::tell_time(Lane& lane) {
+    lane.model->come_to(time_of(lane));
+    const auto ahead = lane.time.wall_ahead();
+    if (ahead != lane.model->wall_ahead()) lane.model->follow_wall(ahead);
 }
 
 void Master::submit(Lane& lane) {
@@ -228,10 +243,12 @@ void Master::give_up(Lane& lane, const base::Error& error) {
 
 void Master::set_timer(Lane& lane) {
     const auto due = lane.model->next_due();
-    if (!due || (lane.timer && *lane.timer <= *due && *lane.timer > world_.wall())) return;
-    lane.timer = due;
-    const auto delay = std::max(*due - world_.wall(), base::Duration{0});
-    world_.after(delay, [this, &lane, life = life_] {
+    if (!due) return;
+    const auto now = time_of(lane);
+    const auto wake = std::clamp(*due, now, now + base::seconds(1));
+    if (lane.timer && *lane.timer <= wake && *lane.timer > now) return;
+    lane.timer = wake;
+    world_.after(wake - now, [this, &lane, life = life_] {
         if (up_ && life == life_) schedule(lane);
     });
 }
@@ -248,12 +265,12 @@ void Master::snapshot(Lane& lane) {
 void Master::write(const std::string& model, Asker asker, Decide decide, Done done) {
     post(
         model,
-        [this, asker = std::move(asker), decide = std::move(decide), done = std::move(done)](
-            Result<Model*> opened
-        ) mutable -> Completion {
-            asker.now = world_.wall();
+        [asker = std::move(asker),
+         decide = std::move(decide),
+         done = std::move(done)](Result<Model*> opened) mutable -> Completion {
             auto answer = [&]() -> Result<engine::Seq> {
                 if (!opened) return fail(opened.error());
+                asker.now = (*opened)->now();
                 auto before = engine::answered(**opened, asker);
                 if (!before) return fail(before.error());
                 if (*before) return **before;

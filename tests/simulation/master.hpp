@@ -4,6 +4,7 @@
 #include "engine/decide.hpp"
 #include "engine/handler.hpp"
 #include "engine/memory_log.hpp"
+#include "engine/model_clock.hpp"
 #include "engine/snapshot_store.hpp"
 #include "jobs/sync.hpp"
 #include "tests/simulation/checker.hpp"
@@ -32,7 +33,12 @@ struct Disk {
 inline constexpr base::Duration lease_length = base::seconds(6);
 
 /// Lets a test put a defect into the master on purpose: the simulator must find it.
-enum class Defect : std::uint8_t { none, effects_before_durable, offers_lost_again };
+enum class Defect : std::uint8_t {
+    none,
+    effects_before_durable,
+    offers_lost_again,
+    lengths_by_wall_clock,
+};
 
 /// The master's process: the real model, committer and job board, on the threads of
 /// engine/lane.cpp and transitions/dispatcher.cpp turned into events. What those two files decide
@@ -68,7 +74,10 @@ private:
     using Completion = std::function<void(base::Result<void>)>;
     using Job = std::move_only_function<Completion(base::Result<engine::Model*>)>;
     struct Lane {
+        explicit Lane(const base::Clock& clock) : time(clock) {}
+
         std::string name;
+        engine::ModelClock time;
         std::deque<Job> jobs;
         bool scheduled = false;
         std::optional<base::Error> failure;
@@ -95,6 +104,8 @@ private:
     void prepare(Lane& lane, const engine::Prepare& request);
     void finish_durable(Lane& lane);
     void give_up(Lane& lane, const base::Error& error);
+    [[nodiscard]] base::Timestamp time_of(const Lane& lane) const;
+    void tell_time(Lane& lane);
     void set_timer(Lane& lane);
     void snapshot(Lane& lane);
     void commit();
@@ -107,7 +118,9 @@ private:
     void ship(transitions::Answer& answer);
     void trace_sync(transitions::Ticket ticket, const jobs::SyncRequest& request) const;
     void tick();
-    [[nodiscard]] transitions::JobBoard::Now now() const { return {world_.now(), world_.wall()}; }
+    [[nodiscard]] transitions::JobBoard::Now now() const {
+        return {world_.elapsed(), world_.now()};
+    }
 
     World& world_;
     Disk& disk_;

@@ -106,10 +106,9 @@ void Master::prepare(Lane& lane, const engine::Prepare& request) {
         [this, &lane, claim = request.claim, result = std::move(result)]() mutable {
             post(
                 lane.name,
-                [this, claim, result = std::move(result)](Result<Model*> opened
-                ) mutable -> Completion {
+                [claim, result = std::move(result)](Result<Model*> opened) mutable -> Completion {
                     if (opened) {
-                        const Asker asker{.now = world_.wall()};
+                        const Asker asker{.now = (*opened)->now()};
                         engine::prepared(**opened, claim, std::move(result), asker);
                     }
                     return [](Result<void>) {};
@@ -172,9 +171,9 @@ void Master::handle(transitions::BoardEvent& event) {
     if (auto* granted = std::get_if<transitions::Granted>(&event)) {
         post(
             granted->ref.model,
-            [this, grant = grant_of(granted->ref, granted->executor)](Result<Model*> opened
-            ) -> Completion {
-                if (opened) engine::lease_granted(**opened, grant, Asker{.now = world_.wall()});
+            [grant =
+                 grant_of(granted->ref, granted->executor)](Result<Model*> opened) -> Completion {
+                if (opened) engine::lease_granted(**opened, grant, Asker{.now = (*opened)->now()});
                 return [](Result<void>) {};
             }
         );
@@ -182,11 +181,11 @@ void Master::handle(transitions::BoardEvent& event) {
         if (ended->reason == "result") return;
         post(
             ended->ref.model,
-            [this,
-             grant = grant_of(ended->ref, ended->executor),
+            [grant = grant_of(ended->ref, ended->executor),
              reason = ended->reason](Result<Model*> opened) -> Completion {
-                const Asker asker{.now = world_.wall()};
-                if (opened) engine::lease_ended(**opened, grant, reason, asker);
+                if (!opened) return [](Result<void>) {};
+                const Asker asker{.now = (*opened)->now()};
+                engine::lease_ended(**opened, grant, reason, asker);
                 return [](Result<void>) {};
             }
         );
@@ -195,8 +194,7 @@ void Master::handle(transitions::BoardEvent& event) {
     } else if (auto* progressed = std::get_if<transitions::Progressed>(&event)) {
         post(
             progressed->ref.model,
-            [this,
-             note =
+            [note =
                  engine::ProgressNote{
                      progressed->ref.attempt.operation,
                      progressed->ref.attempt.n,
@@ -204,7 +202,7 @@ void Master::handle(transitions::BoardEvent& event) {
                      progressed->progress.percent,
                      progressed->progress.message
                  }](Result<Model*> opened) -> Completion {
-                if (opened) engine::progressed(**opened, note, Asker{.now = world_.wall()});
+                if (opened) engine::progressed(**opened, note, Asker{.now = (*opened)->now()});
                 return [](Result<void>) {};
             }
         );
@@ -221,7 +219,7 @@ void Master::handle(transitions::BoardEvent& event) {
                 Result<Model*> opened
             ) mutable -> Completion {
                 if (opened)
-                    engine::settle(**opened, std::move(outcome), Asker{.now = world_.wall()});
+                    engine::settle(**opened, std::move(outcome), Asker{.now = (*opened)->now()});
                 return [this, model, attempt, taken = opened.has_value()](Result<void> durable) {
                     with_board([&](transitions::JobBoard& board) {
                         board.loss_settled(model, attempt, taken && durable.has_value(), now());
@@ -252,7 +250,7 @@ void Master::report(transitions::Reported& reported) {
         ) mutable -> Completion {
             if (opened) {
                 *settled =
-                    engine::settle(**opened, std::move(outcome), Asker{.now = world_.wall()});
+                    engine::settle(**opened, std::move(outcome), Asker{.now = (*opened)->now()});
             } else {
                 *settled = fail(opened.error());
             }
@@ -292,10 +290,10 @@ void Master::tick() {
     auto delay = base::seconds(1);
     const auto due = board_->next_due(now());
     // As the dispatcher does: the board hears of time only when something is due.
-    if (due && *due <= world_.now())
+    if (due && *due <= world_.elapsed())
         with_board([&](transitions::JobBoard& board) { board.tick(now()); });
     else if (due)
-        delay = std::min(delay, *due - world_.now());
+        delay = std::min(delay, *due - world_.elapsed());
     world_.after(std::max(delay, base::Duration{100}), [this, life = life_] {
         if (up_ && life == life_) tick();
     });

@@ -256,6 +256,13 @@ void Simulation::plan() {
 
 void Simulation::plan_faults() {
     const auto somewhen = [&] { return world_.random.between({0}, chaos_length); };
+    // By seconds, or by more than a world lasts.
+    const auto steps = world_.random.below(4);
+    for (std::uint64_t i = 0; i < steps; ++i) {
+        const auto most = base::seconds(world_.random.chance(500) ? 20 : 86'400);
+        const auto by = world_.random.between(base::Duration{-most.us}, most);
+        world_.after(somewhen(), [this, by] { world_.set_wall(by); });
+    }
     const auto crashes = world_.random.below(5);
     for (std::uint64_t i = 0; i < crashes; ++i) {
         const bool in_append = world_.random.chance(500);
@@ -346,7 +353,7 @@ Report Simulation::run() {
             if (!master_.up()) restart_soon();
         });
     }
-    world_.run(world_.now() + chaos_length, checked);
+    world_.run(world_.elapsed() + chaos_length, checked);
     world_.faults = false;
     for (auto& executor : executors_) {
         executor->resume();
@@ -354,10 +361,10 @@ Report Simulation::run() {
     }
     restart_soon();
     for (int i = 0; i < 4; ++i) {
-        world_.run(world_.now() + quiet_length, checked);
+        world_.run(world_.elapsed() + quiet_length, checked);
         abandon_uncertain();
     }
-    world_.run(world_.now() + quiet_length, checked);
+    world_.run(world_.elapsed() + quiet_length, checked);
     check_end();
     report_.steps = world_.steps();
     report_.effects = ledger_.effects();

@@ -93,6 +93,7 @@ TEST_CASE("a master with a defect is caught") {
     const std::pair<Defect, const char*> defects[] = {
         {Defect::effects_before_durable, "before it was durably invoked"},
         {Defect::offers_lost_again, "is to run once"},
+        {Defect::lengths_by_wall_clock, "never ends"},
     };
     for (const auto& [defect, invariant] : defects) {
         Report sum;

@@ -28,9 +28,14 @@ base::Duration Random::around(base::Duration usual, base::Duration rare) {
 World::World(std::uint64_t seed)
     : random(seed), tracing_(std::getenv("NETWRIGHT_SIM_TRACE") != nullptr) {}
 
-base::Timestamp World::wall() const {
-    constexpr std::int64_t start_us = 1'700'000'000'000'000;
-    return {start_us + now_.us};
+base::Timestamp World::now() const {
+    constexpr base::Timestamp start{1'700'000'000'000'000};
+    return start + now_ + wall_set_by_;
+}
+
+void World::set_wall(base::Duration by) {
+    trace(fmt::format("the wall clock is set by {} ms", by.ms()));
+    wall_set_by_ = wall_set_by_ + by;
 }
 
 // Events of one moment happen in an order that the seed decides.

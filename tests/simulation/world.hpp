@@ -37,7 +37,7 @@ private:
     std::uint64_t state_;
 };
 
-class World {
+class World final : public base::Clock {
 public:
     explicit World(std::uint64_t seed);
 
@@ -45,8 +45,10 @@ public:
     /// While false, nothing goes wrong any more.
     bool faults = true;
 
-    [[nodiscard]] base::Duration now() const { return now_; }
-    [[nodiscard]] base::Timestamp wall() const;
+    [[nodiscard]] base::Duration elapsed() const override { return now_; }
+    /// By the clock on the wall, which is set now and then.
+    [[nodiscard]] base::Timestamp now() const override;
+    void set_wall(base::Duration by);
     void after(base::Duration delay, std::move_only_function<void()> what);
     /// A fault of this likelihood happens now.
     bool fault(unsigned permille) { return faults && random.chance(permille); }
@@ -60,6 +62,7 @@ public:
 private:
     using Moment = std::tuple<std::int64_t, std::uint64_t, std::uint64_t>;
     base::Duration now_;
+    base::Duration wall_set_by_;
     std::map<Moment, std::move_only_function<void()>> events_;
     std::uint64_t made_ = 0;
     std::uint64_t steps_ = 0;
