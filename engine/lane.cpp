@@ -4,6 +4,7 @@
 #include "engine/decide.hpp"
 #include "engine/inconsistent.hpp"
 #include "engine/open_model.hpp"
+#include "engine/open_model.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
