@@ -4,7 +4,6 @@
 #include "engine/decide.hpp"
 #include "engine/inconsistent.hpp"
 #include "engine/open_model.hpp"
-#include "engine/open_model.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -164,9 +164,12 @@ TEST_CASE("an operation whose answer waits for room says so, and where") {
     const auto seq = m.get(model).body.at("seq").get<std::uint64_t>();
     CHECK(waits(m.get(model + "/operations/" + id + "?asOf=" + std::to_string(seq)).body));
     m.made(model + "/nets/n/places/go/tokens", {{"data", 1}});
-    for (int looks = 0; looks < 1000 && m.get(model + "/operations/" + id).status != 404; ++looks) {
+    const auto state = [&] {
+        return m.get(model + "/operations/" + id).body.at("state").get<std::string>();
+    };
+    for (int looks = 0; looks < 1000 && state() != "finalized"; ++looks) {
     }
-    CHECK(m.get(model + "/operations/" + id).status == 404);
+    CHECK(state() == "finalized");
     CHECK(m.get(model + "/nets/n/places/two/tokens").body.at("items").size() == 2);
 }
 

@@ -170,7 +170,7 @@ TEST_CASE("an argument of a command that no executor is sent is a limit on the f
 
 TEST_CASE("an environment variable of a command that no executor is sent is a limit, too") {
     Ways m;
-    const Json env = {{"V", std::string(70'000, 'x')}};
+    const Json env = {{"TOOL_V", std::string(70'000, 'x')}};
     CHECK(m.put("cmd", command({{"toolId", "noop"}, {"env", env}})) == 201);
     m.await_bad("command");
     m.reopen();
@@ -362,7 +362,7 @@ TEST_CASE("random tokens, answers and commands around every limit open again fro
     const auto some_command = [&] {
         Json args = {{"toolId", "noop"}};
         if (below(2) == 0) args["argv"] = {std::string(around(limits::argument_bytes_max), 'x')};
-        if (below(3) == 0) args["env"] = {{"V", std::string(around(1 << 16U), '\x01')}};
+        if (below(3) == 0) args["env"] = {{"TOOL_V", std::string(around(1 << 16U), '\x01')}};
         if (below(3) == 0) args["input"] = value();
         if (below(4) == 0) {
             args["argv"] = Json::array();

@@ -16,8 +16,8 @@ TEST_CASE("a command token with a zero byte in its script, arguments or environm
         );
         return read ? std::string() : read.error().details.at(0).pointer;
     };
-    CHECK(faults({{"script", "true"}, {"argv", {"a"}}, {"env", {{"A", "a"}}}}).empty());
+    CHECK(faults({{"script", "true"}, {"argv", {"a"}}, {"env", {{"TOOL_A", "a"}}}}).empty());
     CHECK(faults({{"script", zero}}) == "/args/script");
     CHECK(faults({{"script", "true"}, {"argv", {"a", zero}}}) == "/args/argv/1");
-    CHECK(faults({{"script", "true"}, {"env", {{"A", zero}}}}) == "/args/env/A");
+    CHECK(faults({{"script", "true"}, {"env", {{"TOOL_A", zero}}}}) == "/args/env/TOOL_A");
 }
