@@ -93,6 +93,10 @@ void print_case(const Json& value) {
         }
         print(line);
     }
+    const auto net = field(value, "net");
+    const bool open = field(value, "state") == "running" || field(value, "state") == "waiting";
+    if (open)
+        print(fmt::format("what each transition waits for: netwright transition show {}", net));
 }
 
 // Prints the case as it is and says what that means for who waited for it.

@@ -8,9 +8,11 @@
 #include "server/master.hpp"
 
 #include <cerrno>
+#include <filesystem>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <utility>
 
 namespace cli {
@@ -112,8 +114,12 @@ Outcome<Exit> serve(Context& /*context*/, const ServeOptions& options) {
     // Records and blobs hold what the workflows work on.
     ::umask(077);
     const StopOnSignal stop;
+    std::error_code ignored;
+    const bool fresh = !std::filesystem::exists(master_for->data / "log", ignored);
     auto master = server::Master::start(*master_for);
     if (!master) return failed(std::move(master.error()));
+    // A path with a typing error would otherwise look like a master that lost everything.
+    if (fresh) base::log_info("new data directory " + master_for->data.string());
     if (master_for->durability == engine::Durability::relaxed) {
         base::log_warning("durability is relaxed: a crash of the machine loses what was answered");
     }

@@ -81,7 +81,9 @@ base::Result<std::string> executor_id(const Options& options) {
     }
     if (id && !jobs::routes::valid_executor_id(*id)) {
         return base::fail(
-            base::ErrorCode::validation, fmt::format("'{}' cannot be the id of an executor", *id)
+            base::ErrorCode::validation,
+            fmt::format("'{}' is not a valid id of an executor", *id),
+            "use a-z, 0-9, '.', '_' and '-', at most 64 bytes"
         );
     }
     return id;
