@@ -32,7 +32,9 @@ Outcome<MasterClient> master_of(const fs::path& data) {
         return std::unexpected(Failure{
             {base::ErrorCode::upstream,
              fmt::format("no master has left its address in {}", file.string()),
-             "start one: netwright serve; or set NETWRIGHT_URL and NETWRIGHT_TOKEN",
+             "start one: netwright serve; if it has another directory, add --data DIR; or set "
+             "NETWRIGHT_URL "
+             "and NETWRIGHT_TOKEN",
              {}},
             Exit::unreachable
         });

@@ -100,7 +100,7 @@ Result<void> Access::enrol() {
     const Json body = {
         {"token", *token},
         {"publicKey", public_key},
-        {"signature", key_.sign(jobs::enrolment::enrol_message(executor_, public_key))}
+        {"signature", key_.sign(jobs::enrolment::text({executor_, public_key, *token}))}
     };
     auto done = post(jobs::enrolment::path(executor_, "enrol"), base::canonical(body), "");
     if (!done) return fail(std::move(done.error()));

@@ -8,8 +8,13 @@ std::string path(std::string_view executor, std::string_view verb) {
     return fmt::format("/api/executors/{}/{}", executor, verb);
 }
 
-std::string enrol_message(std::string_view executor, std::string_view public_key) {
-    return fmt::format("netwright executor enrol 1\n{}\n{}", executor, public_key);
+std::string text(const EnrolMessage& message) {
+    return fmt::format(
+        "netwright executor enrol 1\n{}\n{}\n{}",
+        message.executor,
+        message.public_key,
+        message.token
+    );
 }
 
 std::string access_message(std::string_view executor, std::string_view challenge) {

@@ -61,7 +61,9 @@ Result<void> ExecutorKeys::read() {
     try {
         if (!json) throw std::runtime_error(json.error().message);
         for (const auto& [id, executor] : json->at("executors").items())
-            state.executors[id] = {executor.at("publicKey"), executor.at("labels").get<Labels>()};
+            state.executors[id] = {
+                executor.at("publicKey"), executor.at("labels").get<Labels>(), {}
+            };
         for (const auto& [hash, invitation] : json->at("invitations").items()) {
             const base::Timestamp until{invitation.at("untilUs")};
             // Whatever the wall clock does, nothing is valid for longer than it was given.
@@ -133,7 +135,7 @@ Result<std::string> ExecutorKeys::invite(Labels labels) {
 
 Result<bool> ExecutorKeys::enrol(const Enrolment& enrolment) {
     const std::string id(enrolment.executor);
-    const auto message = jobs::enrolment::enrol_message(id, enrolment.public_key);
+    const auto message = jobs::enrolment::text({id, enrolment.public_key, enrolment.token});
     if (!base::signed_by(enrolment.public_key, message, enrolment.signature)) {
         return refused("the signature is not of the public key", "sign with the private key");
     }
@@ -156,7 +158,9 @@ Result<bool> ExecutorKeys::enrol(const Enrolment& enrolment) {
             fmt::format("{} executors are enrolled, and no more can be", executors_max)
         );
     }
-    const Executor executor{std::string(enrolment.public_key), invitation.mapped().labels};
+    const Executor executor{
+        std::string(enrolment.public_key), invitation.mapped().labels, clock_.elapsed()
+    };
     const auto before = state.executors.find(id);
     const bool renewed =
         before != state.executors.end() && before->second.public_key != executor.public_key;
@@ -192,12 +196,14 @@ Result<std::string> ExecutorKeys::access(
     const bool ours =
         base::equal_in_constant_time(challenge_made(executor, text), challenge) && until > now;
     if (!ours) return refused("the challenge has expired", "ask for another one");
-    const auto public_key = state_.with([&](const State& state) {
-        const auto known = state.executors.find(executor);
-        return known == state.executors.end() ? std::string{} : known->second.public_key;
+    const auto known = state_.with([&](const State& state) {
+        const auto found = state.executors.find(executor);
+        return found == state.executors.end() ? Executor{} : found->second;
     });
+    // A challenge from before the enrolment may have been answered, refused and recorded.
+    const bool later = until - challenge_valid >= known.enrolled;
     const auto message = jobs::enrolment::access_message(executor, challenge);
-    if (!base::signed_by(public_key, message, signature)) {
+    if (!later || !base::signed_by(known.public_key, message, signature)) {
         return refused(
             fmt::format("this master knows no executor '{}' with this key", executor),
             "enrol it: netwright executor enrol where the master runs"

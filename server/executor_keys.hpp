@@ -58,6 +58,7 @@ private:
     struct Executor {
         std::string public_key;
         Labels labels;
+        base::Duration enrolled;  ///< by the clock's `elapsed`, in this run; not in the file
     };
     struct Invitation {
         Labels labels;

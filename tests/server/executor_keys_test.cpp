@@ -40,7 +40,7 @@ struct Keys {
         const std::string& id, const std::string& token, const SigningKey& key
     ) {
         const auto public_key = key.public_hex();
-        const auto signature = key.sign(jobs::enrolment::enrol_message(id, public_key));
+        const auto signature = key.sign(jobs::enrolment::text({id, public_key, token}));
         return keys->enrol({id, token, public_key, signature});
     }
     base::Result<std::string> access(const std::string& id, const SigningKey& key) {
@@ -136,4 +136,22 @@ TEST_CASE("a new key for an id needs a one-time token, and ends what the old one
     CHECK_FALSE(k.keys->executor_of(token));
     CHECK(denied(k.access("e1", old)));
     CHECK(k.access("e1", fresh));
+}
+
+TEST_CASE("what was signed before an enrolment, or for another one, opens nothing afterwards") {
+    Keys k;
+    const auto key = SigningKey::make();
+    const auto challenge = k.keys->challenge("e1");
+    CHECK(denied(k.access("e1", key, challenge)));
+    k.clock.pass(base::milliseconds(1));
+    const auto first = *k.keys->invite({});
+    REQUIRE(k.enrol("e1", first, key));
+    CHECK(denied(k.access("e1", key, challenge)));
+    CHECK(k.access("e1", key));
+    // The pair of key and signature that was sent with the first token.
+    const auto public_key = key.public_hex();
+    const auto signature = key.sign(jobs::enrolment::text({"e1", public_key, first}));
+    const auto second = *k.keys->invite({{"gpu", "yes"}});
+    CHECK(denied(k.keys->enrol({"e1", second, public_key, signature})));
+    CHECK(k.keys->labels_of("e1").empty());
 }

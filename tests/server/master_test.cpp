@@ -199,12 +199,12 @@ namespace {
 std::string access_token(LiveMaster& m, const std::string& id) {
     using namespace jobs::enrolment;
     const auto key = base::SigningKey::make();
-    const auto once = m.made("/api/executor-enrolments", Json::object()).at("token");
+    const std::string once = m.made("/api/executor-enrolments", Json::object()).at("token");
     m.made(
         path(id, "enrol"),
         {{"token", once},
          {"publicKey", key.public_hex()},
-         {"signature", key.sign(enrol_message(id, key.public_hex()))}}
+         {"signature", key.sign(text({id, key.public_hex(), once}))}}
     );
     const std::string challenge = m.made(path(id, "challenge"), Json::object()).at("challenge");
     const Json signed_challenge = {
