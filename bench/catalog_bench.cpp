@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace {

@@ -4,6 +4,9 @@
 #include "bench/live_system.hpp"
 #include "bench/load.hpp"
 
+#include <nlohmann/json.hpp>
+
+#include <array>
 #include <fmt/format.h>
 
 namespace {
@@ -26,7 +29,7 @@ int main() {
         "/api/tool-catalog/scripts",
         R"({"id":"nothing","name":"Nothing","runtime":"sh","content":"true"})"
     );
-    for (const std::size_t in_flight : {1, 16}) {
+    for (const auto in_flight : std::array<std::size_t, 2>{1, 16}) {
         const auto ours = reads(
             {.url = live.url(),
              .token = live.admin_token(),
