@@ -31,8 +31,9 @@ enum class CaseIndex : std::uint8_t {
 base::Result<LogHead> log_head_at(EventLog& log, std::string_view model, Seq seq);
 
 /// The model as of record `seq`: the newest good snapshot at or before it, and the records after
-/// it, each held against the hash chain. Not live. `tamper` when a record is not what was written
-/// or cannot be folded, `unsupported` when a newer version wrote it: `info` says which one it is.
+/// it, each checked against the hash chain. Not live. `tamper` when a record is not what was
+/// written or cannot be folded, `unsupported` when a newer version wrote it: `info` says which one
+/// it is.
 base::Result<std::unique_ptr<Model>> fold(
     EventLog& log,
     SnapshotStore& snapshots,
