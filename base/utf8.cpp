@@ -82,6 +82,27 @@ std::string preview_tail(std::string_view bytes, std::size_t bytes_max) {
     return text.substr(start);
 }
 
+void append_utf8(std::string& out, std::uint32_t point) {
+    const auto tail = [&](unsigned shift) {
+        out += static_cast<char>(0x80U | ((point >> shift) & 0x3FU));
+    };
+    if (point < 0x80) {
+        out += static_cast<char>(point);
+    } else if (point < 0x800) {
+        out += static_cast<char>(0xC0U | (point >> 6U));
+        tail(0);
+    } else if (point < 0x10000) {
+        out += static_cast<char>(0xE0U | (point >> 12U));
+        tail(6);
+        tail(0);
+    } else {
+        out += static_cast<char>(0xF0U | (point >> 18U));
+        tail(12);
+        tail(6);
+        tail(0);
+    }
+}
+
 std::string shortened(std::string_view text, std::size_t bytes_max) {
     if (text.size() <= bytes_max) return lossy_utf8(text);
     return fmt::format("{} ... ({} bytes in all)", preview_head(text, bytes_max), text.size());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,9 @@ std::string_view without_cut_start(std::string_view bytes);
 /// The first (or last) at most `bytes_max` bytes of that text: never a part of a character.
 std::string preview_head(std::string_view bytes, std::size_t bytes_max);
 std::string preview_tail(std::string_view bytes, std::size_t bytes_max);
+
+/// Appends the character. `point` is not a surrogate and at most 0x10FFFF.
+void append_utf8(std::string& out, std::uint32_t point);
 
 /// For messages: the whole text, or its beginning and how many bytes there are in all.
 std::string shortened(std::string_view text, std::size_t bytes_max);

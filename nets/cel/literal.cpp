@@ -1,5 +1,7 @@
 #include "nets/cel/literal.hpp"
 
+#include "base/utf8.hpp"
+
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -84,27 +86,6 @@ std::string_view without_plus(std::string_view text) {
 
 }  // namespace
 
-void append_utf8(std::string& out, std::uint32_t point) {
-    const auto tail = [&](unsigned shift) {
-        out += static_cast<char>(0x80U | ((point >> shift) & 0x3FU));
-    };
-    if (point < 0x80) {
-        out += static_cast<char>(point);
-    } else if (point < 0x800) {
-        out += static_cast<char>(0xC0U | (point >> 6U));
-        tail(0);
-    } else if (point < 0x10000) {
-        out += static_cast<char>(0xE0U | (point >> 12U));
-        tail(6);
-        tail(0);
-    } else {
-        out += static_cast<char>(0xF0U | (point >> 18U));
-        tail(12);
-        tail(6);
-        tail(0);
-    }
-}
-
 std::expected<std::string, std::string> decode_literal(std::string_view body, LiteralStyle style) {
     if (style.raw) return std::string(body);
     std::string out;
@@ -119,7 +100,7 @@ std::expected<std::string, std::string> decode_literal(std::string_view body, Li
         if (style.bytes) {
             out += static_cast<char>(escape->point);
         } else {
-            append_utf8(out, escape->point);
+            base::append_utf8(out, escape->point);
         }
         i += escape->length;
     }

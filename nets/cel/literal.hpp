@@ -18,9 +18,6 @@ struct LiteralStyle {
 /// What the text between the quotes of a literal stands for; the error says which escape is wrong.
 std::expected<std::string, std::string> decode_literal(std::string_view body, LiteralStyle style);
 
-/// Appends the character as UTF-8. `point` is no surrogate and at most 0x10FFFF.
-void append_utf8(std::string& out, std::uint32_t point);
-
 /// Decimal digits, or "0x" and hexadecimal ones, with an optional sign. None when malformed or out
 /// of range.
 std::optional<std::int64_t> read_integer(std::string_view text);

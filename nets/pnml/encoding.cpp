@@ -1,6 +1,7 @@
 #include "nets/pnml/encoding.hpp"
 
 #include "base/json.hpp"
+#include "base/utf8.hpp"
 
 #include <algorithm>
 #include <array>
@@ -60,27 +61,6 @@ constexpr std::array names = {
     Name{"utf-32be", Family::utf32},
 };
 
-void append_utf8(std::string& out, std::uint32_t point) {
-    const auto tail = [&](unsigned shift) {
-        out += static_cast<char>(0x80U | ((point >> shift) & 0x3FU));
-    };
-    if (point < 0x80) {
-        out += static_cast<char>(point);
-    } else if (point < 0x800) {
-        out += static_cast<char>(0xC0U | (point >> 6U));
-        tail(0);
-    } else if (point < 0x10000) {
-        out += static_cast<char>(0xE0U | (point >> 12U));
-        tail(6);
-        tail(0);
-    } else {
-        out += static_cast<char>(0xF0U | (point >> 18U));
-        tail(12);
-        tail(6);
-        tail(0);
-    }
-}
-
 /// The unit of `size` bytes at `at`.
 std::uint32_t unit(std::string_view bytes, std::size_t at, std::size_t size, std::endian order) {
     std::uint32_t value = 0;
@@ -107,7 +87,7 @@ std::optional<std::string> from_utf16(std::string_view bytes, std::endian order)
             if (point >= 0xDC00 || low < 0xDC00 || low >= 0xE000) return std::nullopt;
             point = 0x10000 + ((point - 0xD800) << 10U) + (low - 0xDC00);
         }
-        append_utf8(out, point);
+        base::append_utf8(out, point);
     }
     return out;
 }
@@ -119,7 +99,7 @@ std::optional<std::string> from_utf32(std::string_view bytes, std::endian order)
     for (std::size_t at = 0; at < bytes.size(); at += 4) {
         const std::uint32_t point = unit(bytes, at, 4, order);
         if (point > 0x10FFFF || surrogate(point)) return std::nullopt;
-        append_utf8(out, point);
+        base::append_utf8(out, point);
     }
     return out;
 }
@@ -128,7 +108,7 @@ std::string from_latin1(std::string_view bytes) {
     std::string out;
     out.reserve(bytes.size() + bytes.size() / 8);
     for (const char c : bytes)
-        append_utf8(out, static_cast<unsigned char>(c));
+        base::append_utf8(out, static_cast<unsigned char>(c));
     return out;
 }
 
